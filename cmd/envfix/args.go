@@ -119,21 +119,11 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 			continue
 		}
 		name, value, attached := cutFlag(a)
-		switch {
-		case name == "--help" || name == "-h":
-			p.in.help = true
-			continue
-		case (name == "--version" || name == "-V") && len(p.in.path) == 0:
-			p.in.version = true
-			continue
-		}
 		f, ok := p.flags[name]
-		cluster := ok && isBool(f) && attached && !strings.HasPrefix(a, "--")
-		if (name == "-v" || name == "--verbose") && !ok {
-			p.in.verbose = true
-			continue // understood everywhere; not every command has more to say
+		if p.everywhere(name, ok) {
+			continue
 		}
-		if !ok || cluster {
+		if cluster := ok && isBool(f) && attached && !strings.HasPrefix(a, "--"); !ok || cluster {
 			return nil, nil, p.unknownFlag(a)
 		}
 		if isBool(f) {
@@ -150,6 +140,22 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		flags = append(flags, name+"="+value)
 	}
 	return flags, operands, nil
+}
+
+// everywhere takes the flags that every command understands, though not every one has
+// more to say; known: the command has one of that name.
+func (p splitter) everywhere(name string, known bool) bool {
+	switch {
+	case name == "--help" || name == "-h":
+		p.in.help = true
+	case (name == "--version" || name == "-V") && len(p.in.path) == 0:
+		p.in.version = true
+	case (name == "-v" || name == "--verbose") && !known:
+		p.in.verbose = true
+	default:
+		return false
+	}
+	return true
 }
 
 // runsAnother are the commands whose first positional begins another program's
@@ -186,10 +192,10 @@ func meant(word string, known []string) []string {
 
 // sameThing are commands of other programs, and what does the same here.
 var sameThing = map[string]string{
-	"install": "envfix apply", "add": "envfix apply", "sync": "envfix apply", "setup": "envfix apply", "create": "envfix apply", "upgrade": "envfix apply", "update": "envfix matrix update",
+	"install": "envfix apply", "setup": "envfix apply", "create": "envfix apply", "upgrade": "envfix apply", "update": "envfix matrix update",
 	"fix": "envfix doctor --fix", "repair": "envfix doctor --fix", "check": "envfix doctor", "diagnose": "envfix doctor", "undo": "envfix rollback", "revert": "envfix rollback",
 	"info": "envfix facts", "status": "envfix", "version": "envfix --version", "log": "envfix history", "list": "envfix history", "top": "envfix watch", "test": "envfix verify",
-	"activate": `eval "$(envfix env)"`, "shell": `eval "$(envfix env)"`, "dry-run": "envfix plan", "freeze": "envfix lock", "export": "envfix lock export",
+	"activate": `eval "$(envfix env)"`, "dry-run": "envfix plan", "freeze": "envfix lock", "export": "envfix lock export",
 }
 
 func unknownCommand(what, name string, known []string) error {

@@ -54,25 +54,34 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 			return nil, err
 		}
 	}
-	named := slices.ContainsFunc(r.Findings, func(x doctor.Finding) bool { return x.Severity == know.Error && strings.HasPrefix(x.Cause, "driver_") })
-	if (len(p.Steps) == 0 || !named) && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver {
+	switch {
+	case f.driverFirst(r, p):
 		return nil, fail.New(fail.Failed, "what is wrong is the driver, and without leave it is not touched",
 			"`envfix doctor --fix --change-driver` plans it too")
-	}
-	if len(p.Steps) == 0 {
+	case len(p.Steps) == 0:
 		return nil, nil
-	}
-	if activated(p) {
-		for i := range r.Findings {
-			if x := &r.Findings[i]; len(x.Mend.Fixes) > 0 {
-				x.Fix = append([]string{"`. " + text.Command(p.Target.Dir+"/bin/activate") + "` in this shell: the script sets it right already"},
-					x.Fix...)
-			}
-		}
+	case activated(p):
+		sayActivate(r, p)
 		return nil, nil
 	}
 	r.Findings[c.first].Steps = p.Steps
 	return p, nil
+}
+
+// driverFirst reports whether a plan would change the driver, unasked, and the findings
+// do not name that as the fault, or it does nothing else.
+func (f doctorFlags) driverFirst(r *doctor.Report, p *plan.Plan) bool {
+	named := slices.ContainsFunc(r.Findings, func(x doctor.Finding) bool { return x.Severity == know.Error && strings.HasPrefix(x.Cause, "driver_") })
+	return (len(p.Steps) == 0 || !named) && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver
+}
+
+// sayActivate has the findings about variables advise the script that sets them.
+func sayActivate(r *doctor.Report, p *plan.Plan) {
+	for i := range r.Findings {
+		if x := &r.Findings[i]; len(x.Mend.Fixes) > 0 {
+			x.Fix = append([]string{"`. " + text.Command(p.Target.Dir+"/bin/activate") + "` in this shell: the script sets it right already"}, x.Fix...)
+		}
+	}
 }
 
 // A cure is what a plan is to do about what was found.

@@ -41,25 +41,35 @@ func doctorText(r doctor.Report, p *read.Case, look ui.Style) string {
 		fmt.Fprintf(&b, "note: %s\n", ui.Clean(n))
 	}
 	if len(r.Findings) == 0 {
-		switch {
-		case p.Pasted && !r.OK:
-			b.WriteString(nothingNamed)
-		case !p.Pasted && p.Torch.Version == "":
-			b.WriteString("no torch is installed here; besides, nothing is wrong\n")
-		case p.Pasted && !p.Says.Finished.IsZero():
-			b.WriteString("nothing is wrong, as far as this text goes: it shows the GPU at work\n")
-			b.WriteString(look.Hang("    ", ui.Clip(ui.Clean(p.Says.Finished.String()), shownEvidence)))
-		default:
-			b.WriteString("nothing is wrong\n")
-		}
-		if !p.Pasted {
-			b.WriteString("\n" + look.Looked(p.Machine))
-		}
-		if look.Verbose {
-			b.WriteString("\n" + factsText(r.Facts, look))
-		}
-		return b.String() + inUse(p, look)
+		b.WriteString(nothingFound(r, p, look))
+	} else {
+		b.WriteString(findingsText(r, p, look))
 	}
+	if look.Verbose {
+		b.WriteString("\n" + factsText(r.Facts, look))
+	}
+	return b.String() + inUse(p, look)
+}
+
+// nothingFound says what it means that there is no finding.
+func nothingFound(r doctor.Report, p *read.Case, look ui.Style) string {
+	switch {
+	case p.Pasted && !r.OK:
+		return nothingNamed
+	case p.Pasted && !p.Says.Finished.IsZero():
+		return "nothing is wrong, as far as this text goes: it shows the GPU at work\n" +
+			look.Hang("    ", ui.Clip(ui.Clean(p.Says.Finished.String()), shownEvidence))
+	case p.Pasted:
+		return "nothing is wrong\n"
+	case p.Torch.Version == "":
+		return "no torch is installed here; besides, nothing is wrong\n\n" + look.Looked(p.Machine)
+	}
+	return "nothing is wrong\n\n" + look.Looked(p.Machine)
+}
+
+// findingsText shows the findings, the first as what to begin with.
+func findingsText(r doctor.Report, p *read.Case, look ui.Style) string {
+	var b strings.Builder
 	notWell := func(f doctor.Finding) bool {
 		return f.Severity > know.Note || f.Check == "PY002" || f.Check == "GPU004"
 	}
@@ -83,10 +93,7 @@ func doctorText(r doctor.Report, p *read.Case, look ui.Style) string {
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more, less likely or a consequence; `-v` shows all\n", n)
 	}
-	if look.Verbose {
-		b.WriteString("\n" + factsText(r.Facts, look))
-	}
-	return b.String() + inUse(p, look)
+	return b.String()
 }
 
 // factsText lists what judging stands on, with its state and source.

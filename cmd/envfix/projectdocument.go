@@ -75,9 +75,8 @@ func (f *planFlags) followDocument(dir, followed string) (read string) {
 	}
 	at := fmt.Sprintf("%s:%d", where, line.Line)
 	own := &pyproject.OwnLock{Name: at}
-	for _, word := range line.Words {
-		q, err := pep508.Parse(word, at)
-		if err != nil || q.URL != "" || word[0] <= '9' || followed != "" && q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) {
+	for _, q := range namedIn(line, at) {
+		if followed != "" && q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) {
 			continue
 		}
 		if strings.HasPrefix(q.Spec.String(), "==") {
@@ -93,4 +92,14 @@ func (f *planFlags) followDocument(dir, followed string) (read string) {
 		f.wish.lock = own
 	}
 	return at + " (" + line.Text + ")"
+}
+
+// namedIn are the packages that a line installs by name.
+func namedIn(line pyproject.Install, at string) (out []pep508.Requirement) {
+	for _, word := range line.Words {
+		if q, err := pep508.Parse(word, at); err == nil && q.URL == "" && word[0] > '9' {
+			out = append(out, q)
+		}
+	}
+	return out
 }

@@ -121,24 +121,26 @@ func userRun(r *plan.Run, installed func(string) bool) string {
 	} else if !installed(program) {
 		return fmt.Sprintf("%q is not where this machine has its installers", program)
 	}
-	name := strings.TrimSuffix(path.Base(filepath.ToSlash(program)), ".exe")
-	ok := false
-	switch {
-	case pythonExe().MatchString(name):
-		ok = pythonArgs(args)
-	case name == "uv":
-		ok = uvArgs(args)
-	case slices.Contains(managers.Conda(), name):
-		ok = len(args) > 1 && (args[0] == "create" || args[0] == "install") && slices.Contains(args, "--override-channels") && installArgs(args[1:])
-	case name == "curl":
-		n := len(args) - 2
-		ok = strings.Join(args[:max(n, 0)], " ") == "--fail --silent --show-error --location --create-dirs --output" && fetchFile().MatchString(args[n]) &&
-			fetchFrom().MatchString(args[n+1])
-	}
-	if !ok {
+	if !userArgs(strings.TrimSuffix(path.Base(filepath.ToSlash(program)), ".exe"), args) {
 		return fmt.Sprintf("%q is no command line of an installer's", strings.Join(r.Argv, " "))
 	}
 	return ""
+}
+
+// userArgs reports whether arguments are what a plan gives the installer of that name.
+func userArgs(name string, args []string) bool {
+	switch {
+	case pythonExe().MatchString(name):
+		return pythonArgs(args)
+	case name == "uv":
+		return uvArgs(args)
+	case slices.Contains(managers.Conda(), name):
+		return len(args) > 1 && (args[0] == "create" || args[0] == "install") && slices.Contains(args, "--override-channels") && installArgs(args[1:])
+	case name == "curl":
+		rest, ok := after(args, "--fail", "--silent", "--show-error", "--location", "--create-dirs", "--output")
+		return ok && len(rest) == 2 && fetchFile().MatchString(rest[0]) && fetchFrom().MatchString(rest[1])
+	}
+	return false
 }
 
 // userBring admits what envfix starts of itself: it brings uv or a Python among its tools.

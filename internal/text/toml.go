@@ -17,45 +17,51 @@ const (
 // BoundTOML refuses a TOML file that no project has, before it is parsed. It judges
 // nothing else: what is no TOML is for the parser to say.
 func BoundTOML(b []byte) error {
-	keys, tables, depth, dots := 0, 0, 0, 0
-	start := true // of a line
-	for len(b) > 0 {
+	var s tomlSize
+	for start := true; len(b) > 0; { // of a line
 		c := b[0]
-		n := 1
-		switch {
-		case c == '#':
-			n = lineEnd(b)
-		case c == '"' || c == '\'':
-			n = stringEnd(b)
-		case c == '[' && start && depth == 0:
-			n = lineEnd(b)
-			keys, dots = 0, bytes.Count(b[:n], []byte("."))
-			tables++
-		case c == '[' || c == '{':
-			depth++
-			dots = 0
-		case c == ']' || c == '}':
-			depth = max(depth-1, 0)
-		case c == '=':
-			keys++
-			dots = 0
-		case c == '.':
-			dots++
-		case c == ',' || c == '\n':
-			dots = 0
-		}
+		b = b[s.take(b, start):]
 		start = c == '\n' || start && (c == ' ' || c == '\t')
-		b = b[n:]
 		switch {
-		case keys > mostTOMLKeys:
+		case s.keys > mostTOMLKeys:
 			return fmt.Errorf("a table of more than %d keys", mostTOMLKeys)
-		case tables > mostTOMLTables:
+		case s.tables > mostTOMLTables:
 			return fmt.Errorf("more than %d tables", mostTOMLTables)
-		case depth > mostTOMLDepth || dots > mostTOMLDepth:
+		case max(s.depth, s.dots) > mostTOMLDepth:
 			return fmt.Errorf("something nested more than %d deep", mostTOMLDepth)
 		}
 	}
 	return nil
+}
+
+// A tomlSize is what was counted up to a place: keys of the table, tables, brackets that
+// are open, and dots of the name.
+type tomlSize struct{ keys, tables, depth, dots int }
+
+// take counts what b begins with, and returns its length.
+func (s *tomlSize) take(b []byte, start bool) int {
+	switch c := b[0]; {
+	case c == '#':
+		return lineEnd(b)
+	case c == '"' || c == '\'':
+		return stringEnd(b)
+	case c == '[' && start && s.depth == 0:
+		n := lineEnd(b)
+		s.keys, s.dots = 0, bytes.Count(b[:n], []byte("."))
+		s.tables++
+		return n
+	case c == '[' || c == '{':
+		s.depth, s.dots = s.depth+1, 0
+	case c == ']' || c == '}':
+		s.depth = max(s.depth-1, 0)
+	case c == '=':
+		s.keys, s.dots = s.keys+1, 0
+	case c == '.':
+		s.dots++
+	case c == ',' || c == '\n':
+		s.dots = 0
+	}
+	return 1
 }
 
 // lineEnd is where the line that b begins with ends, its "\n" not included.

@@ -141,29 +141,13 @@ func (v *view) briefChanges(p *plan.Plan) {
 		v.noSteps(p)
 		return
 	}
-	dir := p.Target.Dir
-	var parts []string
-	rootSteps := 0
-	for _, s := range p.Steps {
-		switch {
-		case s.Root:
-			rootSteps++
-		case s.Switch != nil && p.Target.Amends():
-			parts = append(parts, s.Switch.Dir+" is copied beside by hard links, changed, and replaced at the end; `envfix rollback` goes back")
-		case s.Switch != nil && p.Keep != nil:
-			parts = append(parts, s.Switch.Dir+" is built anew and replaced at the end; `envfix rollback` goes back")
-		case s.Switch != nil:
-			parts = append(parts, s.Switch.Dir+" is made")
-		case s.Block != nil && !uses(p, "{gen}") && !Beyond(p, s): // nothing is built
-			parts = append(parts, "envfix's lines in "+strings.ReplaceAll(s.Block.Path, "{gen}", dir))
-		}
-	}
+	parts, rootSteps := changesOf(p)
 	if p.Target.InPlace && len(parts) == 0 && rootSteps < len(p.Steps) {
 		what := " is changed in place"
 		if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "venv" }) { // there is none yet
 			what = " is made"
 		}
-		parts = append(parts, dir+what)
+		parts = append(parts, p.Target.Dir+what)
 	}
 	if rootSteps > 0 {
 		parts = append(parts, fmt.Sprintf("the system, as root (%s)", Count(rootSteps, "step")))
@@ -179,6 +163,25 @@ func (v *view) briefChanges(p *plan.Plan) {
 		return // a person does it all
 	}
 	v.row("changes", fmt.Sprintf("%s (%s%s)", strings.Join(parts, "; "), Count(len(p.Steps), "step"), with))
+}
+
+// changesOf is what the steps change of the user's, in words, and how many are root's.
+func changesOf(p *plan.Plan) (parts []string, root int) {
+	for _, s := range p.Steps {
+		switch {
+		case s.Root:
+			root++
+		case s.Switch != nil && p.Target.Amends():
+			parts = append(parts, s.Switch.Dir+" is copied beside by hard links, changed, and replaced at the end; `envfix rollback` goes back")
+		case s.Switch != nil && p.Keep != nil:
+			parts = append(parts, s.Switch.Dir+" is built anew and replaced at the end; `envfix rollback` goes back")
+		case s.Switch != nil:
+			parts = append(parts, s.Switch.Dir+" is made")
+		case s.Block != nil && !uses(p, "{gen}") && !Beyond(p, s): // nothing is built
+			parts = append(parts, "envfix's lines in "+strings.ReplaceAll(s.Block.Path, "{gen}", p.Target.Dir))
+		}
+	}
+	return parts, root
 }
 
 // briefPackages is what becomes of the packages of the environment that is

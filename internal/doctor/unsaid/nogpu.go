@@ -16,18 +16,18 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 		return
 	}
 	host, way := e.Machine.Lent()
-	cuda, where := !e.Torch.CUDA.IsZero() && !e.Torch.NoCUDA, e.Machine.Platform.Environment
+	where, none := e.Machine.Platform.Environment, len(e.Machine.GPUs) == 0
 	switch {
-	case where == machine.HPCLogin && len(e.Machine.GPUs) == 0:
+	case where == machine.HPCLogin && none:
 		onLoginNode(e, &out)
-	case !cuda:
-	case e.WithoutGPU && len(e.Machine.GPUs) == 0:
+	case e.Torch.CUDA.IsZero() || e.Torch.NoCUDA:
+	case e.WithoutGPU && none:
 		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
 			Says("no GPU is to be seen here, as when this environment was made: torch %s computes on the CPU", e.Torch.Named())
-	case host != "" && len(e.Machine.GPUs) == 0:
+	case host != "" && none:
 		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt).
 			Says("this %s has no GPU, and the torch in it is built for CUDA", host).Do(way)
-	case where == machine.Container && len(e.Machine.GPUs) == 0:
+	case where == machine.Container && none:
 		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt)
 	case where == machine.ContainerBuild:
 		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
@@ -35,14 +35,19 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 			Do("`docker run --gpus all IMAGE envfix doctor` looks there")
 	case where == machine.Container || where == machine.Jetson || e.GPU().Of(machine.Apple):
 	default:
-		f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
-			Says("no NVIDIA GPU was found in this machine: torch %s computes on its CPU", e.Torch.Named())
-		if where == machine.WSL2 {
-			f.Says("Windows shows no NVIDIA GPU to this WSL: torch %s computes on the CPU", e.Torch.Named()).
-				Do("`nvidia-smi.exe` tells whether Windows has one with its driver; then `wsl.exe --shutdown`, and start WSL again")
-		}
+		onItsCPU(e, &out)
 	}
 	return out
+}
+
+// onItsCPU: nothing else explains that there is no GPU.
+func onItsCPU(e *evidence.Evidence, out *evidence.Findings) {
+	f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+		Says("no NVIDIA GPU was found in this machine: torch %s computes on its CPU", e.Torch.Named())
+	if e.Machine.Platform.Environment == machine.WSL2 {
+		f.Says("Windows shows no NVIDIA GPU to this WSL: torch %s computes on the CPU", e.Torch.Named()).
+			Do("`nvidia-smi.exe` tells whether Windows has one with its driver; then `wsl.exe --shutdown`, and start WSL again")
+	}
 }
 
 // onLoginNode: the GPUs of a cluster are in other nodes, and torch is used there.
