@@ -124,11 +124,26 @@ func (q remarks) proofRemarks(b *matrix.Build) []string {
 	}
 	if q.a.p.req.Channel != "" {
 		out = append(out, q.a.channelRemark(b))
-	} else if b.Proof == matrix.ByInference || b.Proof == matrix.ByReport {
+	} else if inferred(b) && !q.sameElsewhere(b) {
 		out = append(out, fmt.Sprintf("%s is known by %s only: not proven from its wheel", torchName(b),
 			map[matrix.Proof]string{matrix.ByInference: "inference", matrix.ByReport: "a report"}[b.Proof]))
 	}
 	return out
+}
+
+func inferred(b *matrix.Build) bool {
+	return b.Proof == matrix.ByInference || b.Proof == matrix.ByReport
+}
+
+// sameElsewhere reports whether the same build is better known for another system, with
+// code for all of these GPUs: that it is inferred for this one changes no answer.
+func (q remarks) sameElsewhere(b *matrix.Build) bool {
+	return b.Status == matrix.Offered && slices.ContainsFunc(b.Release.Builds, func(o *matrix.Build) bool {
+		return o.Label == b.Label && !inferred(o) && !slices.ContainsFunc(q.a.gpus, func(g machine.GPU) bool {
+			native, ptx := q.a.p.covers(o, g.SM)
+			return !native && !ptx
+		})
+	})
 }
 
 // compilesAtRunTime reports whether a requested package compiles CUDA code at run
