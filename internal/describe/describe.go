@@ -18,7 +18,7 @@ import (
 // Machine describes a machine, whole or in part. A field that is empty says
 // nothing.
 type Machine struct {
-	GPUs   []string `json:"gpu"`    // each a name, a compute capability (9.0, sm_90) or gfx1100; or none, alone
+	GPUs   []string `json:"gpu"`    // each a name, a compute capability (9.0, sm_90) or gfx1100, or several: 2x A100, T4; or none, alone
 	Driver string   `json:"driver"` // a version of NVIDIA's driver, or none
 	OS     string   `json:"os"`     // linux, windows, macos or wsl2
 	Arch   string   `json:"arch"`   // x86_64, aarch64 or arm64
@@ -136,8 +136,8 @@ func (d Machine) overrideGPUs(h *machine.Machine) error {
 		d.leaveContainer(h)
 		return nil
 	}
-	for _, text := range d.GPUs {
-		n, err := named(strings.TrimSpace(text))
+	for _, text := range d.words() {
+		n, err := named(text)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ func TestWords(t *testing.T) {
 		driver string
 		says   string // in the error and its hint, or in what is assumed
 		wrong  bool
+		gpus   int // 0: not counted
 	}{
 		{words: Machine{OS: "win11"}, os: "windows"},
 		{words: Machine{OS: "Windows 10"}, os: "windows"},
@@ -33,6 +34,8 @@ func TestWords(t *testing.T) {
 		{words: Machine{GPUs: []string{"GH200 Grace Hopper"}}, os: "linux"},
 		{words: Machine{GPUs: []string{"Tesla V100-SXM2-16GB"}}, os: "linux"},
 		{words: Machine{GPUs: []string{"NVIDIA A100-SXM4-80GB MIG 1g.10gb"}}, os: "linux"},
+		{words: Machine{GPUs: []string{"2x RTX 3090, T4", "A100 x8"}}, os: "linux", gpus: 11},
+		{words: Machine{GPUs: []string{"T4,"}}, says: "GPU", wrong: true},
 	} {
 		h := machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: "linux", Arch: "x86_64"}}
 		err := c.words.Override(&h)
@@ -46,6 +49,9 @@ func TestWords(t *testing.T) {
 		}
 		if !c.wrong && h.Platform.OS != c.os {
 			t.Errorf("%+v: system %q, want %q", c.words, h.Platform.OS, c.os)
+		}
+		if c.gpus > 0 && len(h.GPUs) != c.gpus {
+			t.Errorf("%+v: %d GPUs, want %d", c.words, len(h.GPUs), c.gpus)
 		}
 		if c.driver != "" && (h.Driver == nil || h.Driver.Version.String() != c.driver) {
 			t.Errorf("%+v: driver %v, want %s", c.words, h.Driver, c.driver)

@@ -18,7 +18,7 @@ type Flag[T any] struct {
 // MachineFlags describe a machine.
 func MachineFlags() []Flag[Machine] {
 	return []Flag[Machine]{
-		{"gpu", "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90, gfx1100, or none; repeat it for several", func(d *Machine) any { return &d.GPUs }},
+		{"gpu", "this `GPU`: a name (\"RTX 5090\"), 9.0, sm_90, gfx1100, or none; \"2x A100, T4\" is three", func(d *Machine) any { return &d.GPUs }},
 		{"driver", "this `VERSION` of the NVIDIA driver, or none", func(d *Machine) any { return &d.Driver }},
 		{"os", "this `SYSTEM`: linux, windows, macos or wsl2", func(d *Machine) any { return &d.OS }},
 		{"arch", "this `ARCH`: x86_64, aarch64 or arm64", func(d *Machine) any { return &d.Arch }},

@@ -3,6 +3,7 @@ package describe
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/fail"
@@ -18,6 +19,8 @@ var (
 	appleChip  = lazy.Regexp(`(?i)^(apple )?m[1-9][0-9]?( (pro|max|ultra))?$`)
 	migProfile = lazy.Regexp(`\b[1-7]g\.[0-9]{1,3}gb\b`)
 	graceChip  = lazy.Regexp(`\bG[HB][0-9]{2,3}\b`)
+	countFirst = lazy.Regexp(`^(\d{1,2}) ?[x×] ?([A-Z].*)$`)
+	countLast  = lazy.Regexp(`^(.+) [x×] ?(\d{1,2})$`)
 	smText     = lazy.Regexp(`(?i)^((sm_|compute_)[0-9a-z.]*|[0-9]{1,2}\.[0-9]+)$`)
 )
 
@@ -93,7 +96,7 @@ func lookedUp(name string) (namedGPU, error) {
 func (d Machine) Usual() []string {
 	table := matrix.Devices()
 	var out []string
-	for _, name := range d.GPUs {
+	for _, name := range d.words() {
 		g, err := GPU(strings.TrimSpace(name))
 		if err != nil || g.SM.IsZero() {
 			continue
@@ -152,4 +155,21 @@ func titled(s string) string {
 		return ""
 	}
 	return s[:1] + strings.ToLower(s[1:])
+}
+
+// words are the words for one GPU each: people list them ("RTX 3090, T4"), and count them
+// ("2x A100", "A100 x2"). No GPU's name has a comma.
+func (d Machine) words() (out []string) {
+	for _, one := range strings.Split(strings.Join(d.GPUs, ","), ",") {
+		one, count := strings.TrimSpace(one), 1
+		if m := countFirst().FindStringSubmatch(one); m != nil {
+			count, _ = strconv.Atoi(m[1]) // two digits
+			one = m[2]
+		} else if m := countLast().FindStringSubmatch(one); m != nil {
+			count, _ = strconv.Atoi(m[2])
+			one = m[1]
+		}
+		out = append(out, slices.Repeat([]string{one}, max(count, 1))...)
+	}
+	return out
 }

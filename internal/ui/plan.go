@@ -165,7 +165,7 @@ func GPU(g machine.GPU) string {
 var decisions = map[resolver.Decision]string{
 	resolver.Install:         "this machine runs it as it is",
 	resolver.InstallCPU:      "a CPU build",
-	resolver.UpgradeDriver:   "what was asked needs a newer driver",
+	resolver.UpgradeDriver:   "a newer driver is needed",
 	resolver.PinDriverBranch: "the installed driver branch no longer drives this GPU",
 	resolver.FixDriver:       "the driver has to be put right first",
 	resolver.Partial:         "one build serves some of the GPUs",
