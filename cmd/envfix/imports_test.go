@@ -91,7 +91,7 @@ func room(name string) bool {
 }
 
 // ofRooms is what any of them may import.
-var ofRooms = []string{evidence, "internal/machine", "internal/version", "internal/pep508", "matrix"}
+var ofRooms = []string{evidence, "internal/near", "internal/machine", "internal/version", "internal/pep508", "matrix"}
 
 // pure packages know no clock, no environment, no files and no network, so the
 // brain runs anywhere and answers the same everywhere.

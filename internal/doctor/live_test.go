@@ -109,6 +109,14 @@ var liveCases = []liveCase{
 	}, "LD005", []string{"/usr/local/cuda-11.8"}, true},
 	{"a malformed list of architectures", variable("TORCH_CUDA_ARCH_LIST", "sm_90"), "TK022", []string{"sm_90"}, true},
 	{"a list of generations", variable("TORCH_CUDA_ARCH_LIST", "Ampere;8.9+PTX 9.0a"), "", nil, false},
+	{"a word that NCCL does not know", variable("NCCL_P2P_LEVEL", "PBX", bashrc), "ACC025", []string{"PXB", "~/.bashrc:7", "no effect"}, true},
+	{"a word that NCCL knows", variable("NCCL_P2P_LEVEL", "PXB"), "", nil, false},
+	{"a word in another spelling", variable("NCCL_DEBUG", "Info"), "", nil, false},
+	{"an order of devices that CUDA does not know", variable("CUDA_DEVICE_ORDER", "PCI_BUS"), "ACC025", []string{"`export CUDA_DEVICE_ORDER=PCI_BUS_ID`"}, true},
+	{"an assembler of a toolkit that was removed", func(c *read.Case) {
+		variable("TRITON_PTXAS_PATH", "/usr/local/cuda-11.8/bin/ptxas")(c)
+		c.Files.Notes = []string{"TRITON_PTXAS_PATH is not there"}
+	}, "LD005", []string{"torch.compile", "unset TRITON_PTXAS_PATH"}, true},
 	{"a limit on addresses", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 11 << 30}
 	}, "ACC014", []string{"ulimit -v"}, false},

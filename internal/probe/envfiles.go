@@ -47,8 +47,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), clashes(h, e.Dists)
 	f.Elsewhere = startedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"} {
-		if dir := h.env[name]; dir != "" && h.abs(dir) && !h.isDir(dir) {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
+		if at := h.env[name]; at != "" && h.abs(at) && !h.exists(at) {
 			f.Notes = append(f.Notes, name+" is not there")
 		}
 	}

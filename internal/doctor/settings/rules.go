@@ -6,7 +6,8 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC023"}, Find: allocOptions},
 	{Checks: []string{"PY044"}, Find: pythonHome},
-	{Checks: []string{"LD005"}, Find: cudaHome},
+	{Checks: []string{"LD005"}, Find: gonePath},
+	{Checks: []string{"ACC025"}, Find: noSuchValue},
 	{Checks: []string{"PY021"}, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},

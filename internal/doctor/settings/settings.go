@@ -11,6 +11,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/near"
 	"envfix/internal/text"
 )
 
@@ -48,25 +49,41 @@ func pythonHome(e *evidence.Evidence) (out evidence.Findings) {
 	return out
 }
 
-// cudaHome: what compiles looks there, and only there.
-func cudaHome(e *evidence.Evidence) (out evidence.Findings) {
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
-		v := e.Machine.Env[name]
-		if e.Pasted || v == "" || e.Files == nil || e.Files.Dir == "" {
+// gonePath: what compiles looks there, and only there.
+func gonePath(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Pasted || e.Files == nil || e.Files.Dir == "" {
+		return out
+	}
+	for _, note := range e.Files.Notes {
+		name, gone := strings.CutSuffix(note, " is not there")
+		if !gone || name == "VIRTUAL_ENV" {
 			continue
 		}
-		if !slices.ContainsFunc(e.Machine.Toolkits, func(k machine.Toolkit) bool {
-			return strings.HasPrefix(path.Clean(k.Path)+"/", path.Clean(v)+"/") || strings.HasPrefix(path.Clean(v)+"/", path.Clean(k.Path)+"/")
-		}) &&
-			slices.Contains(e.Files.Notes, name+" is not there") {
-			f := out.Find("LD005", evidence.Weak, e.From.Env[name]).
-				Says("%s is %s, which is not there: torch computes without it, and what compiles for the GPU fails", name, v).As(evidence.Warning)
-			var ways []string
-			if len(e.Machine.Toolkits) > 0 {
-				ways = append(ways, "`export "+name+"="+e.Machine.Toolkits[0].Path+"`, the toolkit that is here")
-			}
-			e.Repair().Unset(f, name, ways...)
+		f := out.Find("LD005", evidence.Weak, e.From.Env[name]).
+			Says("%s is %s, which is not there: torch computes without it, and what compiles for the GPU fails (torch.compile, extensions)", name, e.Machine.Env[name]).
+			As(evidence.Warning)
+		var ways []string
+		if len(e.Machine.Toolkits) > 0 && strings.HasPrefix(name, "CUDA_") {
+			ways = append(ways, "`export "+name+"="+e.Machine.Toolkits[0].Path+"`, the toolkit that is here")
 		}
+		e.Repair().Unset(f, name, ways...)
+	}
+	return out
+}
+
+// noSuchValue: a word that a variable does not take is passed over in silence.
+func noSuchValue(e *evidence.Evidence) (out evidence.Findings) {
+	for _, row := range e.Limit("variable-values").Values {
+		words := strings.Fields(row)
+		name, words := words[0], words[1:]
+		v := e.Machine.Env[name]
+		if e.Pasted || v == "" || slices.ContainsFunc(words, func(w string) bool { return w == v || name == "NCCL_DEBUG" && strings.EqualFold(w, v) }) {
+			continue
+		}
+		f := out.Find("ACC025", evidence.Likely, e.From.Env[name]).
+			Says("%s=%q is none of the words that it takes (%s): it has no effect", name, v, strings.Join(words, ", "))
+		likely := slices.MinFunc(words, func(a, b string) int { return near.Distance(a, v) - near.Distance(b, v) })
+		e.Repair().Unset(f, name, "`export "+name+"="+likely+"`, if that is meant")
 	}
 	return out
 }
