@@ -140,6 +140,10 @@ var liveCases = []liveCase{
 		variable("VIRTUAL_ENV", "/old/venv")(c)
 		c.Files.Notes = []string{"VIRTUAL_ENV is not there"}
 	}, "PY021", []string{"/old/venv", "bin/activate"}, false},
+	{"an environment that was deleted, and a system's Python without torch", func(c *read.Case) {
+		variable("VIRTUAL_ENV", "/old/venv")(c)
+		c.Machine.Env["PATH"], c.Files.Notes, c.Torch, c.Packages, c.Files.Dists, c.Files.Imports = c.Files.Dir+"/bin", []string{"VIRTUAL_ENV is not there"}, read.Torch{}, nil, nil, nil
+	}, "PY021", []string{"/old/venv"}, false},
 	{"the device rules of a container", func(c *read.Case) {
 		c.Machine.Notes = []string{"nvml: the kernel module 570.1 is loaded, but NVIDIA's library cannot reach it; the device rules of this container (cgroup) refuse /dev/nvidiactl"}
 	}, "CTR006", []string{"device rules"}, false},
@@ -167,6 +171,8 @@ var liveCases = []liveCase{
 	{"the Python was removed", func(c *read.Case) {
 		c.Files.Python, c.Files.Base = machine.PythonGone, "/opt/homebrew/opt/python@3.12/bin"
 	}, "PY044", []string{"python@3.12", "gone"}, false},
+	{"an environment without its pyvenv.cfg", func(c *read.Case) { c.Files.Python = machine.PythonUnmade }, "PY044", []string{"pyvenv.cfg", "--python 3.12"}, false},
+	{"an environment of Windows", func(c *read.Case) { c.Files.Python, c.Files.Sites = machine.PythonAlien, nil }, "PY044", []string{"made by Windows", "uv venv --clear /"}, false},
 	{"a Python in another's home", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonClosed, "/root/py/bin" }, "PY044", []string{"may not reach", "/root/py/bin"}, false},
 	{"a Python without its library", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonBare, "/opt/py/bin" }, "PY044", []string{"encodings", "/opt/py/bin"}, false},
 	{"a .pth of another encoding", start(machine.StartUnread), "PY013", []string{"a.pth is not UTF-8"}, false},
@@ -198,6 +204,9 @@ var liveCases = []liveCase{
 		dist(c, "typing-extensions", "4.16.0")
 		c.Files.Shadows = []machine.ImportPlace{{Path: "/opt/libs/typing_extensions.py", Place: machine.InPythonPath, Version: "4.14.0"}}
 	}, "", nil, false},
+	{"a NumPy in PYTHONPATH of another Python", func(c *read.Case) {
+		c.Files.Shadows = []machine.ImportPlace{{Path: "/usr/lib/python3/dist-packages/numpy/__init__.py", Place: machine.InPythonPath, Version: "2.1.0", Tag: "cpython-310"}}
+	}, "PY013", []string{"cpython-310", "import numpy", "remove /usr/lib/python3/dist-packages from PYTHONPATH"}, false},
 	{"a variable of AMD's beside a GPU of NVIDIA's", variable("HIP_VISIBLE_DEVICES", "-1"), "", nil, false},
 	{"a package that torch and its libraries need", func(c *read.Case) {
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "nvidia-nvshmem-cu12==3.3.24")

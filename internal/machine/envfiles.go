@@ -33,6 +33,8 @@ const (
 	PythonOther  = "other"  // it is of another version than the packages are for
 	PythonClosed = "closed" // this user may not reach what bin/python leads to
 	PythonBare   = "bare"   // the library that the interpreter starts with is not there
+	PythonUnmade = "unmade" // there is no pyvenv.cfg, by which the interpreter knows that it is an environment's
+	PythonAlien  = "alien"  // it was made by Windows, and this is another system
 )
 
 // A StartFault is what a file does to Python, or to the import of torch, when Python starts.
@@ -96,6 +98,7 @@ type ImportPlace struct {
 	Path    string // …/torch/__init__.py or …/torch.py
 	Place   string
 	Version string // of the distribution that lies beside it, where it is not torch's own package; "" unknown
+	Tag     string // of the Python that its machine code is for, where that is another: "cpython-310"
 
 	Origins []Origin // what put its directory on PYTHONPATH; nil: nothing found, or another place
 }

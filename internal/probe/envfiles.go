@@ -29,6 +29,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	var e Env
 	if active := h.activeEnv(o); active != "" {
 		e = h.readEnv(active)
+	} else if dir := h.unmade(o); dir != "" {
+		return &machine.EnvFiles{Dir: dir, Sites: h.sitePackages(dir), Python: machine.PythonUnmade}
 	} else if found := h.pythons(o).pythons; len(found) > 0 {
 		e = h.readInterpreter(found[0])
 	} else {
@@ -97,6 +99,8 @@ func (e Env) fault(h *host, home string) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return machine.PythonClosed
+	case err != nil && h.os != "windows" && h.exists(e.Dir+"/Scripts/python.exe"):
+		return machine.PythonAlien
 	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
 		return machine.PythonGone
 	case h.os != "linux" || err != nil || minor == "" || home == "":
@@ -104,6 +108,17 @@ func (e Env) fault(h *host, home string) string {
 		return machine.PythonOther
 	case !hasLibrary(h, []string{path.Dir(path.Dir(h.resolved(program))), path.Dir(h.resolvedDir(home)), path.Dir(home)}, minor):
 		return machine.PythonBare
+	}
+	return ""
+}
+
+// unmade is the environment that commands would change, where it has packages and Python does
+// not take it for one; "" no such.
+func (h *host) unmade(o Options) string {
+	for _, dir := range h.meant(o) {
+		if h.exists(h.envPython(dir)) && len(h.sitePackages(dir)) > 0 {
+			return dir
+		}
 	}
 	return ""
 }

@@ -128,3 +128,37 @@ func TestImportPlaces(t *testing.T) {
 		t.Errorf("venv (-want +got):\n%s", diff)
 	}
 }
+
+// TestUnmade: what has packages and no pyvenv.cfg is no environment to Python, nor is what
+// Windows made.
+func TestUnmade(t *testing.T) {
+	for name, files := range map[string][]string{
+		machine.PythonUnmade: {"/env/bin/python3", site + "/torch/__init__.py"},
+		machine.PythonAlien:  {"/env/pyvenv.cfg", "/env/Scripts/python.exe", "/env/Lib/site-packages/torch/__init__.py"},
+		"":                   {"/env/pyvenv.cfg", "/env/bin/python3"},
+	} {
+		root := t.TempDir()
+		for _, f := range files {
+			write(t, root+f, nil, 0o755)
+		}
+		got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true})
+		if got == nil || got.Python != name {
+			t.Errorf("%q: %+v", name, got)
+		}
+	}
+}
+
+// TestShadowsOfAnotherPython: a package of PYTHONPATH whose modules are compiled for another
+// Python, as one of Debian's is.
+func TestShadowsOfAnotherPython(t *testing.T) {
+	for tag, want := range map[string]string{"cpython-310": "cpython-310", "cpython-312": "", "": ""} {
+		root := t.TempDir()
+		for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", "/ros/numpy/__init__.py", "/ros/numpy/core/_umath." + tag + "-x86_64-linux-gnu.so"} {
+			write(t, root+f, nil, 0o755)
+		}
+		got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: []string{"PYTHONPATH=/ros"}}).Shadows
+		if len(got) != 1 || got[0].Tag != want {
+			t.Errorf("%q: %+v", tag, got)
+		}
+	}
+}

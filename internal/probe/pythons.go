@@ -72,20 +72,24 @@ func (h *host) pythons(o Options) pythonSet {
 // activated one. Conda activates its base environment in every shell; that is an
 // environment too, where there is no other.
 func (h *host) activeEnv(o Options) string {
+	dirs := h.meant(o)
+	if i := slices.IndexFunc(dirs, h.isEnv); i >= 0 {
+		return dirs[i]
+	}
+	return ""
+}
+
+// meant are the directories in which the environment of a command may be.
+func (h *host) meant(o Options) []string {
 	project := o.Venv
 	if project != "" && !h.abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
 	}
-	order := []string{project, h.env["VIRTUAL_ENV"], h.env["CONDA_PREFIX"]}
+	dirs := []string{project, h.env["VIRTUAL_ENV"], h.env["CONDA_PREFIX"]}
 	if o.Named {
-		order = order[:1]
+		dirs = dirs[:1]
 	}
-	for _, dir := range order {
-		if dir != "" && h.isEnv(dir) {
-			return dir
-		}
-	}
-	return ""
+	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
 func (h *host) isEnv(dir string) bool {

@@ -186,6 +186,9 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 			if i := slices.IndexFunc(beside, func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem }); i >= 0 {
 				p.Version = beside[i].Version
 			}
+			if !module {
+				p.Tag = h.builtFor(path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
+			}
 			out = append(out, p)
 		}
 	}
@@ -195,6 +198,24 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 	}
 	return out
 }
+
+// builtFor is the tag of the Python that the modules in a package are compiled for, where none
+// is for the one that is meant; "" no such.
+func (h *host) builtFor(dir, tag string) (other string) {
+	for _, sub := range append(h.names(dir), "") {
+		for _, name := range h.names(path.Join(dir, sub)) {
+			switch m := compiledTag().FindStringSubmatch(name); {
+			case m != nil && m[1] == tag:
+				return ""
+			case m != nil:
+				other = m[1]
+			}
+		}
+	}
+	return other
+}
+
+var compiledTag = lazy.Regexp(`\.(cpython-3\d+)t?-[^.]*\.so$`)
 
 // stdlibOfTorch are the modules of Python's library, neither built in nor frozen, that
 // importing torch 2.2.2 and 2.15.0 loads beyond what Python loads to start (sys.modules of

@@ -96,13 +96,16 @@ func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	for _, p := range e.Files.Shadows {
 		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
-		if p.Version != "" && !unfitting(e, machine.NormalName(name), p.Version) {
+		if p.Version != "" && p.Tag == "" && !unfitting(e, machine.NormalName(name), p.Version) {
 			continue
 		}
 		f := out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
 			Says("%s stands in %s and hides Python's or torch's own module %s: `import torch` fails, or does what it should not", p.Path, p.Place, name).
 			Do(renameFix(e, p)...).
 			Explaining("PY011")
+		if p.Tag != "" {
+			f.Says("%s stands in %s before the environment's %s and is compiled for another Python, %s: `import %s` fails", p.Path, p.Place, name, p.Tag, name)
+		}
 		if p.Place == machine.InPythonPath {
 			f.Do(evidence.OutOf(p.Place, siteOf(p.Path), p.Origins)...).Mends(pythonPathMend(e, p))
 		}

@@ -91,7 +91,7 @@ func noSuchValue(e *evidence.Evidence) (out evidence.Findings) {
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
 func activeGone(e *evidence.Evidence) (out evidence.Findings) {
 	v := e.Machine.Env["VIRTUAL_ENV"]
-	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") || strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
+	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") || e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
 		return out
 	}
 	out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
@@ -148,17 +148,24 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 	if e.Pasted || e.Files == nil || e.Files.Python == "" {
 		return out
 	}
-	minor := ""
+	minor, of := "", ""
 	for _, s := range e.Files.Sites {
 		if _, v, ok := strings.Cut(s, "/lib/python"); ok {
 			minor, _, _ = strings.Cut(v, "/")
+			of = "--python " + minor + " "
 		}
 	}
 	dir, base := e.Files.Dir, e.Files.Base
 	program := "`" + path.Join(base, "python"+minor) + "`"
 	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s/bin/python leads to %s", dir, base)).Explaining("PY002", "PY027", "PY010", "PY011")
-	anew := []string{"`envfix apply` builds it anew, with the torch that fits", "`uv venv --clear --python " + minor + " " + dir + "` makes it anew, then install its packages again"}
+	anew := []string{"`envfix apply` builds it anew, with the torch that fits", "`uv venv --clear " + of + dir + "` makes it anew, then install its packages again"}
 	switch e.Files.Python {
+	case machine.PythonUnmade:
+		f.At = []evidence.Quote{evidence.Fact("%s/pyvenv.cfg is not there", dir)}
+		f.Says("%s has no pyvenv.cfg, by which Python knows that it is an environment: its packages are not seen, torch's neither", dir).Do(anew...)
+	case machine.PythonAlien:
+		f.At = []evidence.Quote{evidence.Fact("%s/Scripts/python.exe", dir)}
+		f.Says("%s was made by Windows (it has Scripts and no bin): nothing in it runs here, under WSL neither", dir).Do(anew...)
 	case machine.PythonOther:
 		f.Says("the Python of %s is another one now: its packages are for Python %s, and %s is not that", dir, minor, base).Do(anew...)
 	case machine.PythonClosed:
