@@ -67,6 +67,37 @@ var liveCases = []liveCase{
 			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
 		}
 	}, "LD003", []string{"both write"}, false},
+	{"the second instance of a card, by an index", func(c *read.Case) {
+		variable("CUDA_VISIBLE_DEVICES", "1")(c)
+		c.Machine.GPUs = append(c.Machine.GPUs, c.Machine.GPUs[0])
+		for i := range c.Machine.GPUs {
+			c.Machine.GPUs[i].MIG, c.Machine.GPUs[i].PCIAddress = "1g.10gb", "0000:01:00.0"
+		}
+	}, "ACC001", []string{"not there"}, false},
+	{"a package without a library for this CUDA", func(c *read.Case) {
+		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"10.2", "11.8"}}}
+	}, "PY019", []string{"bitsandbytes has no library for CUDA 12"}, false},
+	{"a package with one for another minor version", func(c *read.Case) {
+		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"11.8", "12.1"}}}
+	}, "PY019", []string{"bitsandbytes"}, true},
+	{"a package with a library for this CUDA", func(c *read.Case) {
+		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"11.8", c.Torch.CUDA.MajorMinor()}}}
+	}, "", nil, false},
+	{"a job of Slurm without a GPU", func(c *read.Case) {
+		c.Machine.Env["SLURM_JOB_ID"], c.Machine.GPUs[0].Visible, c.Machine.GPUs[0].PCIAddress = "4711", false, "0000:07:00.0"
+	}, "ACC011", []string{"4711", "--gres=gpu:1"}, false},
+	{"a container that Docker gave nothing", func(c *read.Case) {
+		c.Machine.Platform.Environment, c.Machine.Driver, c.Machine.GPUs[0].Visible = machine.Container, nil, false
+		c.Machine.Env["NVIDIA_VISIBLE_DEVICES"] = "void"
+	}, "CTR022", []string{"void", "docker run --gpus all"}, false},
+	{"a pod without a limit", func(c *read.Case) {
+		c.Machine.Platform.Environment, c.Machine.Driver, c.Machine.GPUs[0].Visible = machine.Container, nil, false
+		c.Machine.Env["KUBERNETES_SERVICE_HOST"] = "10.0.0.1"
+	}, "CTR001", []string{"pod of Kubernetes", "nvidia.com/gpu: 1"}, false},
+	{"a GPU that the driver left behind", func(c *read.Case) {
+		g := &c.Machine.GPUs[0]
+		g.Visible, g.Name, g.SM = false, "Tesla K80", machine.SM{Major: 3, Minor: 7}
+	}, "HW014", []string{"branch 470", "--change-driver"}, false},
 	{"a GPU that is named twice", variable("CUDA_VISIBLE_DEVICES", "0,0", bashrc), "ACC001", []string{"twice", "~/.bashrc:7"}, false},
 	{"a kernel of notebooks that hides the GPU", func(c *read.Case) {
 		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}

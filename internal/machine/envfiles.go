@@ -12,6 +12,7 @@ type EnvFiles struct {
 	Imports   []ImportPlace // where `import torch` finds something; it takes the first
 	Loaded    []LoadedLibrary
 	Links     []LinkFault // what the dynamic loader would refuse
+	ForCUDA   []ForCUDA   // packages that bring a library for each of some CUDAs
 	Conda     []string    // conda's records here that say which build of torch it has: "pytorch 2.5.1 py3.11_cpu_0"
 	Notes     []string    // what could not be read
 
@@ -25,6 +26,12 @@ type EnvFiles struct {
 	Pip       string        // the interpreter that its bin/pip starts, where that is another's; "" no such
 	Starts    []StartFault  // what files do that Python runs when it starts
 	Bare      string        // the version of a torch whose package is there and whose dist-info is not; "" no such
+}
+
+// ForCUDA is a package that opens the one of its libraries which is for torch's CUDA.
+type ForCUDA struct {
+	Dist     string
+	Versions []string // of CUDA: "12.4"
 }
 
 // The values of EnvFiles.Python.

@@ -21,7 +21,7 @@ var (
 		"COLAB_RELEASE_TAG": true, "KAGGLE_KERNEL_RUN_TYPE": true, "CODESPACES": true, "RUNPOD_GPU_COUNT": true, "REMOTE_CONTAINERS": true, "GITHUB_ACTIONS": true, "JUPYTERHUB_API_URL": true,
 		"GPU_DEVICE_ORDINAL": true, "ZE_AFFINITY_MASK": true, "ONEAPI_DEVICE_SELECTOR": true,
 	}
-	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "PIP_", "UV_"}
+	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "BNB_", "PIP_", "UV_"}
 	envSecret   = lazy.Regexp(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
 	// user:password@ or token@ of a URL.
 )

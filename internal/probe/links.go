@@ -11,6 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // loaderFiles is this machine as the dynamic loader sees it.
@@ -109,7 +110,7 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env, read *sync.WaitGr
 		torchs.missing(h, e)
 		torchs.versions("", v.All)
 		torchs.foreign(f.Loaded, global, c)
-		torchs.extensions(h, e)
+		f.ForCUDA = torchs.extensions(h, e)
 		read.Wait()
 		torchs.replaced(h, f.Dists, c)
 	}
@@ -266,20 +267,30 @@ func (l *linker) lacks(taken, by, own *loader.Object, opened []*loader.Object) b
 // torchSymbol matches what only torch's libraries can have: names in its namespaces.
 var torchSymbol = lazy.Regexp(`^_Z\w*?(3c10|2at|5torch|6caffe2)|^aoti_torch_`)
 
+// cudaOfFile finds for which CUDA a library is, by its name: bitsandbytes' are so.
+var cudaOfFile = lazy.Regexp(`_cuda(\d\d)(\d)(?:_\w+)?\.so$`)
+
 // extensions binds the machine code of other packages that asks for torch's libraries.
-func (l *linker) extensions(h *host, e Env) {
+func (l *linker) extensions(h *host, e Env) (bring []machine.ForCUDA) {
 	needed := needs(e.Dists, "torch")
 	for _, d := range e.Dists {
 		if torchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] ||
 			strings.Contains(string(h.bytes(d.Info+"/WHEEL", 4096)), "Root-Is-Purelib: true") { // no machine code
 			continue
 		}
+		var versions []string
 		for _, file := range machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)) {
-			if isELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
+			if m := cudaOfFile().FindStringSubmatch(file.Path); m != nil {
+				versions = xslices.Add(versions, m[1]+"."+m[2])
+			} else if isELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
 				l.extension(d, path.Join(d.Path, file.Path))
 			}
 		}
+		if len(versions) > 0 {
+			bring = append(bring, machine.ForCUDA{Dist: d.Name, Versions: versions})
+		}
 	}
+	return bring
 }
 
 func (l *linker) extension(d Dist, file string) {

@@ -120,8 +120,8 @@ func noSuchUUID(e *evidence.Evidence, entry string) bool {
 // beyond reports whether there is no GPU of an index.
 func beyond(e *evidence.Evidence, name string, index int, first bool) bool {
 	n := len(e.Machine.GPUs)
-	if !e.Pasted && name == hiding[0] {
-		n = len(e.GPU().Visible())
+	if !e.Pasted && name == hiding[0] { // of a card that is divided a program sees one instance
+		n = len(slices.CompactFunc(e.GPU().Visible(), func(a, b machine.GPU) bool { return a.MIG != "" && b.MIG != "" && a.PCIAddress == b.PCIAddress }))
 	}
 	if e.Listed && n > 0 && index >= n || first && e.Says.GPUs > 0 && index >= e.Says.GPUs {
 		return true

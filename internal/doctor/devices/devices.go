@@ -68,6 +68,12 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 			g.KernelDriver != "" && g.KernelDriver != "nvidia" {
 			continue
 		}
+		if job := e.Machine.Env["SLURM_JOB_ID"]; job != "" && others == 0 {
+			out.Find("ACC011", evidence.Proven, e.From.Env["SLURM_JOB_ID"], evidence.Fact("%s is on the PCI bus at %s; NVML lists none", evidence.NameOf(g), g.PCIAddress)).
+				Says("Slurm's job %s sees none of this node's GPUs, such as the %s: it asked for none, and Slurm closes them to it", job, evidence.NameOf(g)).
+				Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
+			return out
+		}
 		f := out.Find("DRV013", evidence.Likely, evidence.Fact("%s is on the PCI bus at %s; NVML lists %d GPUs", evidence.NameOf(g), g.PCIAddress, others)).
 			Says("the driver %s is loaded and does not list the %s at %s: the GPU did not start, or was lost", d.Version, evidence.NameOf(g), g.PCIAddress).
 			Do("`sudo dmesg | grep -iE 'NVRM|Xid'` shows why (RmInitAdapter, Xid 79, a GPU that this driver does not serve)",

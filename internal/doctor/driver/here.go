@@ -21,8 +21,11 @@ func unserved(e *evidence.Evidence) (out evidence.Findings) {
 	said := evidence.Quote{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
 	switch e.Machine.Platform.Environment {
 	case machine.Container:
-		out.Find("CTR001", evidence.Proven, said).
+		f := out.Find("CTR001", evidence.Proven, said).
 			Say("the " + g.Name + " is on the bus, and this container was started without access to it")
+		if host, way := e.Machine.Lent(); host != "" {
+			f.Says("the %s is on the bus, and this %s was started without access to it", g.Name, host).Do(way)
+		}
 	case machine.WSL2:
 		out.Find("CTR014", evidence.Proven, said)
 	case machine.ContainerBuild, machine.HPCLogin:

@@ -28,6 +28,10 @@ func branchDropsGPU(e *evidence.Evidence) (out evidence.Findings) {
 				Says("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name,
 					a.LastBranch).
 				Do(fmt.Sprintf("install driver branch %d and hold it", a.LastBranch))
+			if !e.Pasted && !g.Visible { // then it is seen; what torch has code for comes after
+				f.Do(fmt.Sprintf("install driver branch %d and hold it: `envfix plan --change-driver` names its steps, and the torch for this GPU", a.LastBranch)).
+					Explaining("ARC005", "ARC002", "DRV013").Proof = evidence.Proven.Exact()
+			}
 		case !e.Driver().First(a).IsZero() && d.Version.Less(e.Driver().First(a)):
 			f = out.Find("DRV005", evidence.Likely, e.From.Driver, e.From.GPU).
 				Says("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.Driver().First(a)).

@@ -3,6 +3,7 @@ package packages
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/version"
@@ -31,6 +32,27 @@ func extensions(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("PY019", w, p.At, e.Torch.VersionAt).
 				Says("%s %s is for torch %s, and torch is %s", name, p.Version, wants, e.Torch.Version).
 				Do(fmt.Sprintf("`pip install \"torch%s\"`, or the %s for this torch: `envfix plan %s`", wants, name, name))
+		}
+	}
+	return out
+}
+
+// noBinary: a package chooses among its libraries by torch's CUDA, and has none for it. Newer
+// releases of bitsandbytes take one of the same major version (cextension.py).
+func noBinary(e *evidence.Evidence) (out evidence.Findings) {
+	if e.Files == nil || e.Torch.CUDA.IsZero() || e.Machine.Env["BNB_CUDA_VERSION"] != "" {
+		return
+	}
+	cuda, major := e.Torch.CUDA.MajorMinor(), fmt.Sprintf("%d.", e.Torch.CUDA.Major())
+	for _, p := range e.Files.ForCUDA {
+		if slices.Contains(p.Versions, cuda) {
+			continue
+		}
+		f := out.Find("PY019", evidence.Likely, evidence.Fact("%s: libraries for CUDA %s", p.Dist, strings.Join(p.Versions, " ")), e.Torch.CUDAAt).
+			Says("%s has no library for CUDA %s, which torch %s is built for: what it computes on a GPU fails", p.Dist, cuda, e.Torch.Named()).
+			Do("`pip install -U "+p.Dist+"`: newer releases are for newer CUDAs", "`envfix plan "+p.Dist+"` names a pair that fits")
+		if slices.ContainsFunc(p.Versions, func(v string) bool { return strings.HasPrefix(v, major) }) {
+			f.As(evidence.Warning)
 		}
 	}
 	return out

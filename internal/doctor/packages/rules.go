@@ -9,6 +9,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY006"}, Find: replaced},
 	{Checks: []string{"PY001"}, Find: uvProject},
 	{Checks: []string{"PY019", "PY018"}, Find: extensions},
+	{Checks: []string{"PY019"}, Find: noBinary},
 	{Checks: []string{"PY019"}, After: bringsTorch},
 	{Checks: []string{"PY021"}, Find: twoInterpreters},
 	{Checks: []string{"PY011"}, Find: twoTold},

@@ -70,8 +70,11 @@ func noCgroups(e *evidence.Evidence) (out evidence.Findings) {
 func containerVariables(e *evidence.Evidence) (out evidence.Findings) {
 	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
 	if set && (v == "" || v == "void" || v == "none") {
-		out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
+		f := out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
 			Say("NVIDIA_VISIBLE_DEVICES is " + strconv.Quote(v) + ": the container gets no GPU")
+		if host, _ := e.Machine.Lent(); !e.Pasted && host == "" {
+			f.Do("start it with `docker run --gpus all …`, or with `--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all`; an image may set the variable, too")
+		}
 	}
 	c, set := e.Machine.Env["NVIDIA_DRIVER_CAPABILITIES"]
 	if set && c != "" && !strings.Contains(c, "compute") && !strings.Contains(c, "all") {
