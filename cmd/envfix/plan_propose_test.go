@@ -27,6 +27,9 @@ func TestProposedPackages(t *testing.T) {
 	wantExit(t, call(x.URL, "needy", "--quick"), fail.OK)
 	wantExit(t, call(x.URL, "needy"), fail.NoSolution)
 	wantExit(t, call(x.URL, "fine"), fail.OK)
+	x.Add(testindex.Wheel{Name: "lib", Version: "1.0", Requires: []string{"numpy>=99"}}, testindex.Wheel{Name: "uses", Version: "1.0", Requires: []string{"lib"}})
+	writeText(t, filepath.Join(dir, "requirements.txt"), "uses\nlib @ git+https://host.example/lib\n") // that lib, and not the index's
+	wantExit(t, call(x.URL, "-r", "requirements.txt"), fail.OK)
 	if code, said := lockSays(t, dir, "plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28", "--python", "3.12",
 		"--mirror", "default="+x.URL, "torch", "fine"); code != fail.OK || strings.Contains(said, "nobody here knows") {
 		t.Errorf("exit %d; what uv found is known: %s", code, said)

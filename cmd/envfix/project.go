@@ -58,7 +58,7 @@ func (f *planFlags) project(named bool) error {
 		f.wish.files = append(f.wish.files, filepath.Join(dir, followed))
 	}
 	f.wish.read = whatWasRead(dir, followed, documented, f.wish.lock)
-	f.wish.said = append(f.wish.said, inExtras(dir, followed)...)
+	f.wish.said = slices.Concat(f.wish.said, inExtras(dir, followed), missingModules(dir))
 	return f.installProject(dir, followed)
 }
 
@@ -221,6 +221,26 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	}
 	if len(left) > 0 {
 		said += "; not followed: " + strings.Join(left, ", ") + " (`-r FILE` follows one instead)"
+	}
+	return said
+}
+
+// missingModules says which submodules of a project are not here: what they ask for is not
+// read, and git was told to bring none where envfix cloned.
+func missingModules(dir string) (said []string) {
+	content, err := readProjectFile(filepath.Join(dir, ".gitmodules"))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(content)) {
+		key, at, _ := strings.Cut(line, "=")
+		at = strings.TrimSpace(at)
+		if strings.TrimSpace(key) != "path" || at == "" || len(said) == 6 {
+			continue
+		}
+		if there, err := filepath.Glob(filepath.Join(globEscaped(dir), globEscaped(at), "*")); err == nil && len(there) == 0 {
+			said = append(said, "its submodule "+ui.Clip(ui.Clean(at), 80)+" is not here, and what that asks for was not read: `git submodule update --init` brings it")
+		}
 	}
 	return said
 }
