@@ -163,6 +163,9 @@ func (b *builder) install(exe string, s plan.Step, index *string, reqs []string)
 	c := call{index: index, replaces: s.ID == "torch" && b.t.InPlace,
 		pre: index != nil && (b.r.Channel != "" || strings.Contains(b.vendorKind(), "nightly"))}
 	argv := b.tool.install(b, exe, c)
+	if _, plain := b.tool.(pip); b.t.AsOf != "" && index == nil && !plain { // what building needs is of then as well
+		argv = append(argv, "--exclude-newer", b.t.AsOf+"T23:59:59Z")
+	}
 	if s.ID == "packages" {
 		for _, pinned := range b.t.Build {
 			name, _, _ := strings.Cut(pinned, "==")

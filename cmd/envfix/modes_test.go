@@ -69,6 +69,8 @@ func TestPlanFlagsComeBack(t *testing.T) {
 			switch field := f.Field(&p.Target).(type) {
 			case *bool:
 				*field = true
+			case *string:
+				*field = "x"
 			case *[]string:
 				*field = []string{"x"}
 			}

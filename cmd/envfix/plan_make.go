@@ -56,6 +56,9 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 		return q, w, err
 	}
 	f.fromNothing(ctx, q.Machine, &q.Target)
+	if err = asOf(&q, q.Target.AsOf); err != nil {
+		return q, w, err
+	}
 	q.Read = f.wish.read
 	if len(f.wish.files) == 0 {
 		q.Said = f.wish.arguments
@@ -68,7 +71,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	w.Propose = func(q planning.Question) *planning.Proposal { return f.proposed(ctx, q, described) }
 	w.Look = f.look(ctx, q, f.machine.mode != examines)
 	w.Read = f.read(ctx, q, f.machine.mode != examines)
-	w.Cautions = func(c *resolver.Choice) []string { return f.cautions(q, c) }
+	w.Cautions = func(c *resolver.Choice) []string { return append(f.cautions(q, c), f.unproven(ctx, q, c)...) }
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
 		w.Drivers = func(manager string, names []string) *machine.DriverPackages {
 			return apply.AskDriverPackages(ctx, manager, names)

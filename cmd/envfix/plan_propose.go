@@ -30,13 +30,16 @@ const fromData = "from the data alone: that all of it can be installed together 
 // proposed has uv resolve what a project asks for, before a plan of it is printed. nil: it
 // was not asked, or could not say; then a note in said tells why.
 func (f planFlags) proposed(ctx context.Context, q planning.Question, described bool) *planning.Proposal {
-	if f.wish.project == "" && len(f.wish.files) == 0 && !f.target.check && !f.wish.furtherPackages(q.Request) {
+	if f.wish.project == "" && len(f.wish.files) == 0 && !f.target.check && q.Target.AsOf == "" && !f.wish.furtherPackages(q.Request) {
 		return nil
 	}
 	uv, missing := uvHere()
 	l, loopless := f.loop(q, uv, described)
 	m, _ := managers.Find(q.Target.Manager)
 	alone := func(why string) *planning.Proposal {
+		if q.Target.AsOf != "" {
+			return &planning.Proposal{Refused: fail.Wrong("`--as-of` needs uv to resolve the packages, and it did not: " + why)}
+		}
 		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: []string{fromData + " (" + why + ")"}}
 		if loopless == nil {
 			a := l.Unresolved(ctx, q.Request, why)
@@ -67,6 +70,8 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
 	}
 	switch {
+	case a.Unasked != "" && l.AsOf != "":
+		return alone(a.Unasked)
 	case a.Unasked != "":
 		a.Said = append([]string{fromData + " (" + a.Unasked + ")"}, a.Said...)
 	case len(a.Versions) == 0:
@@ -87,7 +92,7 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 	if q.Machine.Driver != nil {
 		driver = q.Machine.Driver.Version.String()
 	}
-	key := propose.Key(buildVersion, missing, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked)
+	key := propose.Key(buildVersion, missing, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf)
 	if a := propose.Kept[propose.Answer](dir, key); a != nil {
 		return a, nil
 	}
@@ -133,7 +138,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	if c := platform.Libc; c != nil {
 		match.Libc = c.Kind + ">=" + c.Version.String()
 	}
-	l := &propose.Loop{UV: uv, System: platform, Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
+	l := &propose.Loop{UV: uv, System: platform, AsOf: q.Target.AsOf, Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
 	for _, path := range f.wish.files {
 		if p, err := projectFile(path); err == nil { // an error was reported when the request was read
 			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)

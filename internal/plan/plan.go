@@ -81,6 +81,7 @@ type Target struct {
 	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, pixi
 	InPlace bool   `json:"in_place,omitempty"`
 	Offline bool   `json:"offline,omitempty"` // use no network
+	AsOf    string `json:"as_of,omitempty"`   // packages as the index had them at the end of that day
 
 	// Mirrors are pairs "FROM=TO": an index URL that begins with FROM is fetched
 	// from TO instead; "default=TO" serves the default index.

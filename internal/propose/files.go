@@ -19,6 +19,7 @@ import (
 type shelf struct {
 	client   *index.Client
 	platform machine.Platform
+	asOf     string // files that came after that day are not seen; "" all are
 	mu       sync.Mutex
 	pages    map[string]*index.Project // nil: it could not be read
 }
@@ -54,6 +55,10 @@ func (s *shelf) page(ctx context.Context, name string) *index.Project {
 	p, err := s.client.Project(ctx, name)
 	if err != nil {
 		p = nil
+	} else if s.asOf != "" {
+		p.Files = slices.DeleteFunc(p.Files, func(f index.File) bool {
+			return f.Uploaded == "" || f.Uploaded[:min(len(f.Uploaded), len(s.asOf))] > s.asOf
+		})
 	}
 	s.mu.Lock()
 	s.pages[name] = p

@@ -30,6 +30,7 @@ import (
 type Loop struct {
 	UV        string // the program
 	Index     string // in place of the installer's default index; "" that one
+	AsOf      string // 2024-05-31: packages as the index had them at the end of that day; "" as it has them
 	Platform  string // uv's name of the system
 	System    machine.Platform
 	Limits    []pep508.Requirement // constraints of the project
@@ -120,7 +121,7 @@ func (a *Answer) say(format string, args ...any) {
 // is no uv, or where it does not come to an end in time. The error is of ctx, or of a uv
 // that could not be asked; then nothing is known but the data.
 func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error) {
-	l.shelf = &shelf{platform: l.System, pages: map[string]*index.Project{}}
+	l.shelf = &shelf{platform: l.System, asOf: l.AsOf, pages: map[string]*index.Project{}}
 	if url := l.defaultIndex(ctx); url != "" {
 		if c, err := index.New(url, index.Options{Stall: 8 * time.Second}); err == nil {
 			l.shelf.client = c
@@ -264,6 +265,9 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 		best := l.Resolve(a.Judged(r))
 		if best == nil {
 			return &refusal{"the matrix admits no torch for Python " + a.Python}
+		}
+		if l.past(ctx, a, best) {
+			continue
 		}
 		versions, err := l.compile(ctx, l.job(a, r, best, ""))
 		switch {

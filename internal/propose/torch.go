@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -94,6 +95,24 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 		}
 	}
 	return false
+}
+
+// past limits what the matrix chose to what the index had on the day that is asked about.
+// It reports whether the matrix has to be asked again.
+func (l *Loop) past(ctx context.Context, a *Answer, c *resolver.Choice) bool {
+	before := len(a.Limits)
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
+		if l.AsOf == "" || family(name) {
+			continue
+		}
+		public, _ := version.SplitLocal(c.Packages[name])
+		chosen, err := version.ParsePython(public)
+		newest, ok := l.shelf.newest(ctx, name, version.Specifier{}, a.Python)
+		if limit := name + "<=" + newest.String(); err == nil && ok && newest.Compare(chosen) < 0 {
+			a.Limits = xslices.Add(a.Limits, limit)
+		}
+	}
+	return len(a.Limits) > before
 }
 
 func asksFor(r resolver.Request, name string) bool {

@@ -71,6 +71,9 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	if len(j.overrides) > 0 {
 		argv = append(argv, "--override", "overrides.txt")
 	}
+	if l.AsOf != "" && !j.index {
+		argv = append(argv, "--exclude-newer", l.AsOf+"T23:59:59Z")
+	}
 	if j.index {
 		argv = append(argv, "--no-deps", "--emit-index-url")
 	}

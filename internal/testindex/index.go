@@ -2,6 +2,7 @@ package testindex
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -233,7 +234,7 @@ func entry(w Wheel, faults []Fault) jsonFile {
 	f := jsonFile{
 		Filename: w.Filename(), URL: "../../files/" + url.PathEscape(w.Filename()),
 		Hashes: map[string]string{"sha256": sum}, RequiresPython: w.RequiresPython,
-		Size: len(w.Bytes()), UploadTime: "2026-01-02T03:04:05Z", Yanked: false,
+		Size: len(w.Bytes()), UploadTime: cmp.Or(w.Uploaded, "2026-01-02T03:04:05Z"), Yanked: false,
 	}
 	if !w.Sdist {
 		f.CoreMetadata = true

@@ -29,6 +29,7 @@ type Wheel struct {
 	Scripts        map[string]string // console scripts: name → module:function
 	Padding        int               // bytes of incompressible ballast
 	Sdist          bool              // serve a source distribution that fails to build instead
+	Uploaded       string            // RFC 3339; "" means 2026-01-02T03:04:05Z
 	Raw            []byte            // the bytes of a real file, served in place of made ones
 }
 

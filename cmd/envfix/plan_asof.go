@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"envfix/internal/fail"
+	"envfix/internal/pep508"
+	"envfix/internal/planning"
+	"envfix/internal/system"
+	"envfix/matrix"
+	"envfix/resolver"
+)
+
+// asOf leaves out of a question what torch released after a day; which GPU, driver and
+// system run what is known as of now. "" is no day.
+func asOf(q *planning.Question, day string) error {
+	if day == "" {
+		return nil
+	}
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return badValue("as-of", day, "write a day such as `--as-of 2024-05-31`")
+	}
+	past := q.Matrix.Until(day)
+	if slices.ContainsFunc(past.Releases, func(r *matrix.Release) bool { return r.Date > day }) {
+		return fail.Wrong("no torch of "+day+" or before is known here", "`--as-of` takes a later day")
+	}
+	q.Matrix = past
+	return nil
+}
+
+// unproven says of a project that names no version of torch that nobody tried it with
+// this one, and which torch its authors may have had.
+func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolver.Choice) []string {
+	r := q.Request.Requirements
+	if f.wish.project == "" || f.wish.lock != nil || demandsItself(f.wish.Manager) || c == nil || c.Torch == "" ||
+		slices.ContainsFunc(r, func(q pep508.Requirement) bool { return q.Name == "torch" && !q.Spec.IsZero() }) {
+		return nil
+	}
+	said := fmt.Sprintf("nothing is proven for this project: it names no version of torch, and %s is what fits here", c.Torch)
+	if day := f.lastCommit(ctx); day != "" && q.Target.AsOf == "" {
+		said += "; its last commit is of " + day + ": `--as-of " + day + "` takes torch and the packages of then"
+	}
+	return []string{said}
+}
+
+// lastCommit is the day of the newest commit of the project that is followed; "" it is in
+// no repository of its own.
+func (f planFlags) lastCommit(ctx context.Context) string {
+	if _, err := os.Lstat(filepath.Join(f.wish.project, ".git")); f.wish.project == "" || err != nil {
+		return ""
+	}
+	cmd, err := system.Git(ctx, f.wish.project, "log", "-1", "--format=%cs", "HEAD")
+	if err != nil {
+		return ""
+	}
+	out, _ := cmd.Output() // an empty repository has none
+	day := strings.TrimSpace(string(out))
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return ""
+	}
+	return day
+}
