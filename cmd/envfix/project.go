@@ -270,7 +270,7 @@ func nothingToFollow(dir string) error {
 		"`envfix plan` without it plans for torch alone")
 	if where, line := installLine(dir); line.Line > 0 {
 		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", where, line.Line, line.Text))
-		e.Hints = append([]string{"`envfix plan " + quoted(line.Words) + "` plans for what that line names"}, e.Hints...)
+		e.Hints = append([]string{"`envfix plan " + text.Command(line.Words...) + "` plans for what that line names"}, e.Hints...)
 	}
 	for _, name := range append([]string{"Pipfile"}, documentsOf(dir)...) {
 		if isFile(filepath.Join(dir, filepath.FromSlash(name))) && !strings.HasPrefix(strings.ToUpper(name), "README") {
@@ -289,18 +289,6 @@ func nothingToFollow(dir string) error {
 		}
 	}
 	return e
-}
-
-// quoted are words as a shell takes them.
-func quoted(words []string) string {
-	var out []string
-	for _, w := range words {
-		if strings.ContainsAny(w, "<>[]!~ ;*") {
-			w = "'" + w + "'"
-		}
-		out = append(out, w)
-	}
-	return strings.Join(out, " ")
 }
 
 // unfollowed says that a project's wishes lie here and were not asked for; "" there

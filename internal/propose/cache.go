@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+
+	"envfix/internal/system"
 )
 
 // Key names a question: the same parts have the same answer for a day.
@@ -33,16 +35,7 @@ func Kept[Answer any](dir, key string) *Answer {
 
 // Keep keeps an answer. Where it cannot, the question is asked again.
 func Keep(dir, key string, a any) {
-	b, err := json.Marshal(a)
-	if dir == "" || key == "" || err != nil || os.MkdirAll(dir, 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(dir, ".answer-")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(b)
-	if f.Close() != nil || err != nil || os.Rename(f.Name(), filepath.Join(dir, key+".json")) != nil {
-		_ = os.Remove(f.Name())
+	if b, err := json.Marshal(a); dir != "" && key != "" && err == nil && os.MkdirAll(dir, 0o700) == nil {
+		_ = system.Replace(filepath.Join(dir, key+".json"), b, 0o600)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
@@ -101,19 +102,5 @@ func where(q pep508.Requirement) string {
 
 // names reports whether a refusal speaks of a package.
 func (no *refusal) names(name string) bool {
-	for rest := no.text; ; {
-		i := strings.Index(rest, name)
-		if i < 0 {
-			return false
-		}
-		before, after := rest[:i], rest[i+len(name):]
-		if (before == "" || !wordy(before[len(before)-1])) && (after == "" || !wordy(after[0])) {
-			return true
-		}
-		rest = after
-	}
-}
-
-func wordy(c byte) bool {
-	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return slices.Contains(strings.FieldsFunc(no.text, func(c rune) bool { return c != '-' && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }), name)
 }

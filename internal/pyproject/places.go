@@ -95,11 +95,7 @@ func (f *lines) hashes(name, options, at string) {
 // places reads where [tool.uv.sources] takes packages from that are no index.
 func (d *document) places(p *Project, name string) {
 	for _, n := range sortedKeys(d.Tool.UV.Sources) {
-		list, ok := d.Tool.UV.Sources[n].([]any)
-		if !ok {
-			list = []any{d.Tool.UV.Sources[n]}
-		}
-		for _, item := range list {
+		for _, item := range listed(d.Tool.UV.Sources[n]) {
 			m, _ := item.(map[string]any)
 			at := name + ": tool.uv.sources." + n
 			where, known := placeOf(m)

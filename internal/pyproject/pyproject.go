@@ -11,8 +11,8 @@ package pyproject
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -155,8 +155,8 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	}
 	r.poetry(&d.Tool.Poetry, groups)
 	d.outside(p)
-	sort.Strings(p.Groups)
-	sort.Strings(p.Extras)
+	slices.Sort(p.Groups)
+	slices.Sort(p.Extras)
 	p.Groups = slices.Compact(p.Groups)
 	if r.err != nil {
 		return nil, r.err
@@ -299,11 +299,7 @@ func (d *document) indexes(name string) []Index {
 func (d *document) sources() []Source {
 	var out []Source
 	for _, n := range sortedKeys(d.Tool.UV.Sources) {
-		list, ok := d.Tool.UV.Sources[n].([]any)
-		if !ok {
-			list = []any{d.Tool.UV.Sources[n]}
-		}
-		for _, item := range list {
+		for _, item := range listed(d.Tool.UV.Sources[n]) {
 			m, ok := item.(map[string]any)
 			if !ok {
 				continue
@@ -326,12 +322,7 @@ func str(v any) string {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }
 
 // PythonVersion reads a .python-version file: the first version that it names,

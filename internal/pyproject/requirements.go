@@ -3,6 +3,7 @@ package pyproject
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -76,28 +77,36 @@ func (f *lines) read(content []byte, name string, constraint bool, depth int) er
 	if depth > 10 {
 		return fmt.Errorf("%s: requirements files include each other", name)
 	}
-	n, start := 0, 1
-	var whole strings.Builder
-	for line := range strings.Lines(strings.ReplaceAll(string(text.UTF8(content)), "\r\n", "\n")) {
-		n++
-		if whole.Len() == 0 {
-			start = n
-		}
-		line = strings.TrimRight(line, "\n")
-		if before, ok := strings.CutSuffix(line, "\\"); ok {
-			whole.WriteString(before + " ")
-			continue
-		}
-		whole.WriteString(line)
-		if err := f.line(whole.String(), fmt.Sprintf("%s:%d", name, start), name, constraint, depth); err != nil {
+	for start, line := range logical(content) {
+		if err := f.line(line, fmt.Sprintf("%s:%d", name, start), name, constraint, depth); err != nil {
 			return err
 		}
-		whole.Reset()
-	}
-	if whole.Len() > 0 {
-		return f.line(whole.String(), fmt.Sprintf("%s:%d", name, start), name, constraint, depth)
 	}
 	return nil
+}
+
+// logical are the lines of a file, each with where it begins; those that end in a
+// backslash go on in the next one.
+func logical(content []byte) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		n, start := 0, 1
+		var whole strings.Builder
+		for line := range strings.Lines(string(text.UTF8(content)) + "\n") {
+			if n++; whole.Len() == 0 {
+				start = n
+			}
+			before, more := strings.CutSuffix(strings.TrimRight(line, "\r\n"), "\\")
+			whole.WriteString(before)
+			if more {
+				whole.WriteString(" ")
+				continue
+			}
+			if !yield(start, whole.String()) {
+				return
+			}
+			whole.Reset()
+		}
+	}
 }
 
 func (f *lines) line(s, at, name string, constraint bool, depth int) error {

@@ -25,24 +25,13 @@ func Installs(content []byte) []Install {
 		return nil
 	}
 	var out []Install
-	n, start, whole := 0, 1, ""
-	for line := range strings.Lines(string(text.UTF8(content))) {
-		n++
-		if whole == "" {
-			start = n
-		}
-		whole += strings.TrimRight(line, "\r\n")
-		if before, ok := strings.CutSuffix(whole, "\\"); ok {
-			whole = before + " "
-			continue
-		}
-		for part := range strings.SplitSeq(strings.ReplaceAll(whole, "&&", ";"), ";") {
+	for start, line := range logical(content) {
+		for part := range strings.SplitSeq(strings.ReplaceAll(line, "&&", ";"), ";") {
 			if i, ok := install(part); ok && len(out) < 100 {
 				i.Line = start
 				out = append(out, i)
 			}
 		}
-		whole = ""
 	}
 	return out
 }

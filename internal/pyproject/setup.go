@@ -22,9 +22,6 @@ var importsTorch = lazy.Regexp(`(?m)^\s*(import|from) +torch\b`)
 // expressions name. groups are the extras to include. Its error is of a file that it
 // names; what its code computes is noted.
 func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Project, error) {
-	if len(content) > maxFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a setup.py", name, maxFile>>20)
-	}
 	prog := readProgram(string(text.UTF8(content)))
 	asked := prog.setupCall()
 	p := &Project{Builds: len(asked) > 0, TorchBuild: importsTorch().Match(content)}
@@ -305,9 +302,6 @@ func namesTorch(lines []string) string {
 
 // ReadSetupCfg reads the [options] of a setup.cfg. groups are the extras to include.
 func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*Project, error) {
-	if len(content) > maxFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a setup.cfg", name, maxFile>>20)
-	}
 	ini := readINI(string(text.UTF8(content)))
 	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"]), Builds: ini["metadata"]["name"] != ""}
 	r := reader{p: p, name: name}

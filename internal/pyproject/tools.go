@@ -16,6 +16,9 @@ import (
 // names; groups are the extras and dependency groups to include. Its error names the file
 // and what was wrong.
 func Read(content []byte, name string, open Opener, groups ...string) (*Project, error) {
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
+	}
 	switch base := path.Base(strings.ReplaceAll(name, `\`, "/")); {
 	case base == "setup.py":
 		return ReadSetup(content, name, open, groups...)
@@ -66,11 +69,7 @@ func (r *reader) poetry(d *poetry, groups []string) {
 
 func (r *reader) poetryTable(table map[string]any, where string) {
 	for _, name := range sortedKeys(table) {
-		list, several := table[name].([]any)
-		if !several {
-			list = []any{table[name]}
-		}
-		for _, v := range list {
+		for _, v := range listed(table[name]) {
 			m, isTable := v.(map[string]any)
 			if !isTable {
 				m = map[string]any{"version": v}
@@ -213,6 +212,14 @@ func ReadPixi(content []byte, name string) (*Environment, error) {
 		e.Notes = append(e.Notes, fmt.Sprintf("%s: what its features ask for is not followed: %s", name, text.Cut(strings.Join(sortedKeys(t.Feature), ", "), 100)))
 	}
 	return e, r.err
+}
+
+// listed is what stands in a list, or alone.
+func listed(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
 }
 
 func table(v any) map[string]any { m, _ := v.(map[string]any); return m }
