@@ -98,6 +98,14 @@ var liveCases = []liveCase{
 		g := &c.Machine.GPUs[0]
 		g.Visible, g.Name, g.SM = false, "Tesla K80", machine.SM{Major: 3, Minor: 7}
 	}, "HW014", []string{"branch 470", "--change-driver"}, false},
+	{"the one of two GPUs that torch has no code for is chosen", func(c *read.Case) {
+		old := c.Machine.GPUs[0]
+		old.Name, old.SM, old.Index = "NVIDIA GeForce GTX 670", machine.SM{Major: 3}, 1
+		c.Machine.GPUs = append(c.Machine.GPUs, old)
+		variable("CUDA_VISIBLE_DEVICES", "1")(c)
+		c.From.Env = map[string]read.Evidence{"CUDA_VISIBLE_DEVICES": {Text: "CUDA_VISIBLE_DEVICES=1"}}
+		c.Machine.Driver.Version = version.MustDotted("470.256.02")
+	}, "ARC005", []string{"GTX 670", "or another GPU"}, false},
 	{"a GPU that is named twice", variable("CUDA_VISIBLE_DEVICES", "0,0", bashrc), "ACC001", []string{"twice", "~/.bashrc:7"}, false},
 	{"a kernel of notebooks that hides the GPU", func(c *read.Case) {
 		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}
@@ -203,6 +211,7 @@ var liveCases = []liveCase{
 		c.Files.Python, c.Files.Base = machine.PythonGone, "/opt/homebrew/opt/python@3.12/bin"
 	}, "PY044", []string{"python@3.12", "gone"}, false},
 	{"an environment without its pyvenv.cfg", func(c *read.Case) { c.Files.Python = machine.PythonUnmade }, "PY044", []string{"pyvenv.cfg", "--python 3.12"}, false},
+	{"an environment of another processor", func(c *read.Case) { c.Files.Python = machine.PythonCopied }, "PY044", []string{"another processor", "uv venv --clear"}, false},
 	{"an environment of Windows", func(c *read.Case) { c.Files.Python, c.Files.Sites = machine.PythonAlien, nil }, "PY044", []string{"made by Windows", "uv venv --clear /"}, false},
 	{"a Python in another's home", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonClosed, "/root/py/bin" }, "PY044", []string{"may not reach", "/root/py/bin"}, false},
 	{"a Python without its library", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonBare, "/opt/py/bin" }, "PY044", []string{"encodings", "/opt/py/bin"}, false},

@@ -42,6 +42,7 @@ const (
 	PythonBare   = "bare"   // the library that the interpreter starts with is not there
 	PythonUnmade = "unmade" // there is no pyvenv.cfg, by which the interpreter knows that it is an environment's
 	PythonAlien  = "alien"  // it was made by Windows, and this is another system
+	PythonCopied = "copied" // the interpreter is for another processor
 )
 
 // A StartFault is what a file does to Python, or to the import of torch, when Python starts.

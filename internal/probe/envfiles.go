@@ -74,8 +74,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	_, left := h.infosIn(e.Sites)
 	left = slices.DeleteFunc(left, func(dir string) bool { return !h.isDir(dir) })
 	f.Leftovers = text.Each(left[:min(len(left), maxNamed)], text.Printable)
-	if h.os != "linux" {
-		return f // the rest is about ELF files
+	if h.os != "linux" || f.Python == machine.PythonCopied {
+		return f // the rest is about ELF files, and what that one would load
 	}
 	for _, i := range f.Imports {
 		if i.Place == machine.InEnvironment {
@@ -103,6 +103,8 @@ func (e Env) fault(h *host, home string) string {
 		return machine.PythonAlien
 	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
 		return machine.PythonGone
+	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.os+" "+h.arch()+" "+elfArch(h.bytes(program, 64))):
+		return machine.PythonCopied
 	case h.os != "linux" || err != nil || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther

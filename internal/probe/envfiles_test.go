@@ -146,6 +146,12 @@ func TestUnmade(t *testing.T) {
 			t.Errorf("%q: %+v", name, got)
 		}
 	}
+	root := loaderTree(t)
+	write(t, root+"/bin/sh", testelf.Library(testelf.X86_64, testelf.Dynamic{}), 0o755)
+	write(t, root+"/env/bin/python3", testelf.Library(testelf.AArch64, testelf.Dynamic{}), 0o755)
+	if got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true}); got.Python != machine.PythonCopied || got.Links != nil {
+		t.Errorf("a Python for another processor: %+v", got)
+	}
 }
 
 // TestShadowsOfAnotherPython: a package of PYTHONPATH whose modules are compiled for another

@@ -270,7 +270,8 @@ var torchSymbol = lazy.Regexp(`^_Z\w*?(3c10|2at|5torch|6caffe2)|^aoti_torch_`)
 // cudaOfFile finds for which CUDA a library is, by its name: bitsandbytes' are so.
 var cudaOfFile = lazy.Regexp(`_cuda(\d\d)(\d)(?:_\w+)?\.so$`)
 
-// extensions binds the machine code of other packages that asks for torch's libraries.
+// extensions binds the machine code of other packages that asks for torch's libraries, or for
+// those of CUDA.
 func (l *linker) extensions(h *host, e Env) (bring []machine.ForCUDA) {
 	needed := needs(e.Dists, "torch")
 	for _, d := range e.Dists {
@@ -295,8 +296,7 @@ func (l *linker) extensions(h *host, e Env) (bring []machine.ForCUDA) {
 
 func (l *linker) extension(d Dist, file string) {
 	o := l.Read(file)
-	if o == nil || !slices.ContainsFunc(o.Needed, func(n string) bool { return strings.HasPrefix(n, "libtorch") || strings.HasPrefix(n, "libc10") }) &&
-		!slices.ContainsFunc(d.Needs, func(line string) bool { return requiredName(line) == "torch" }) {
+	if o == nil || !slices.ContainsFunc(o.Needed, brought().MatchString) && !slices.ContainsFunc(d.Needs, func(line string) bool { return requiredName(line) == "torch" }) {
 		return
 	}
 	dist := d.Name

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 )
@@ -59,6 +60,38 @@ func (e GPU) First(vendor string) *machine.GPU {
 func (e GPU) Visible() []machine.GPU {
 	return slices.DeleteFunc(slices.Clone(e.Machine.GPUs),
 		func(g machine.GPU) bool { return g.Vendor != machine.NVIDIA || !g.Visible })
+}
+
+// Chosen are those that a program here gets, in its order, by CUDA_VISIBLE_DEVICES. It is not
+// sure where they differ and go by number: CUDA puts the fastest first, which is taken to be
+// the one of the newest generation (CUDA programming guide, CUDA_DEVICE_ORDER).
+func (e GPU) Chosen() (gpus []machine.GPU, sure bool) {
+	all := e.Visible()
+	if sure = !e.Mixed(); !sure {
+		slices.SortStableFunc(all, func(a, b machine.GPU) int { return cmp.Or(b.SM.Major-a.SM.Major, b.SM.Minor-a.SM.Minor) })
+	}
+	v, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]
+	if !set {
+		return all, sure
+	}
+	for i, entry := range strings.Split(v, ",") {
+		entry = strings.TrimSpace(entry)
+		n := slices.IndexFunc(all, func(g machine.GPU) bool { return entry != "" && strings.HasPrefix(g.UUID, entry) })
+		if sure = sure || n >= 0 && i == 0; n < 0 {
+			if n = Atoi(entry); n < 0 || n >= len(all) {
+				break
+			}
+		}
+		gpus = append(gpus, all[n])
+	}
+	return gpus, sure
+}
+
+// Mixed reports whether CUDA's order of the GPUs may be another than the driver's.
+func (e GPU) Mixed() bool {
+	gpus := e.Visible()
+	return e.Machine.Env["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID" &&
+		slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Name != gpus[0].Name })
 }
 
 // Spare reports whether a GPU is not missed where it cannot be used: others carry the work,

@@ -29,8 +29,13 @@ func arch(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	var bad []machine.GPU
 	good, state := 0, unknownReach
+	var chosen []machine.GPU
+	if !e.Pasted && e.From.Env["CUDA_VISIBLE_DEVICES"] != (evidence.Quote{}) {
+		chosen, _ = e.GPU().Chosen()
+	}
 	for _, g := range e.Machine.GPUs {
-		if g.Vendor != machine.NVIDIA || g.SM.IsZero() || !g.Visible && e.GPU().Spare(g) {
+		hidden := len(chosen) > 0 && !slices.ContainsFunc(chosen, func(c machine.GPU) bool { return c.Index == g.Index })
+		if g.Vendor != machine.NVIDIA || g.SM.IsZero() || hidden || !g.Visible && e.GPU().Spare(g) {
 			continue
 		}
 		switch r := reachOfGPU(e, g.SM); r {
@@ -58,6 +63,10 @@ func arch(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	f := evidence.Finding{Text: text, Fix: buildFor(e, g.SM, state)}
+	if len(chosen) > 0 && len(chosen) < len(e.GPU().Visible()) {
+		said[1] = e.From.Env["CUDA_VISIBLE_DEVICES"]
+		f.Fix = append(f.Fix, "or another GPU: CUDA_VISIBLE_DEVICES with its UUID (`nvidia-smi -L`)")
+	}
 	weight := evidence.Proven
 	if worksElsewhere(e) {
 		weight = evidence.Trifle

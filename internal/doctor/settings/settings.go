@@ -166,6 +166,8 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 	case machine.PythonAlien:
 		f.At = []evidence.Quote{evidence.Fact("%s/Scripts/python.exe", dir)}
 		f.Says("%s was made by Windows (it has Scripts and no bin): nothing in it runs here, under WSL neither", dir).Do(anew...)
+	case machine.PythonCopied:
+		f.Says("the Python of %s is for another processor: the environment was copied from another machine, and nothing in it runs here", dir).Do(anew...)
 	case machine.PythonOther:
 		f.Says("the Python of %s is another one now: its packages are for Python %s, and %s is not that", dir, minor, base).Do(anew...)
 	case machine.PythonClosed:

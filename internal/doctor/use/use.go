@@ -22,31 +22,12 @@ func used(e *evidence.Evidence) []machine.GPU {
 	return out
 }
 
-// defaultGPU is the GPU that a program gets that asks for none: cuda:0. -1: not
-// known, because CUDA puts the fastest first where they differ (CUDA programming
-// guide, CUDA_DEVICE_ORDER).
+// defaultGPU is the GPU that a program gets that asks for none: cuda:0. -1: not known.
 func defaultGPU(e *evidence.Evidence) int {
-	v, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]
-	first, _, _ := strings.Cut(v, ",")
-	first = strings.TrimSpace(first)
-	gpus := e.GPU().Visible()
-	for i, g := range gpus {
-		switch {
-		case set && first != "" && g.UUID != "" && strings.HasPrefix(g.UUID, first):
-			return g.Index
-		case mixed(e):
-		case !set && i == 0, set && first == strconv.Itoa(i):
-			return g.Index
-		}
+	if gpus, sure := e.GPU().Chosen(); sure && len(gpus) > 0 {
+		return gpus[0].Index
 	}
 	return -1
-}
-
-// mixed reports whether CUDA's order of the GPUs may be another than the driver's.
-func mixed(e *evidence.Evidence) bool {
-	gpus := e.GPU().Visible()
-	return e.Machine.Env["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID" &&
-		slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Name != gpus[0].Name })
 }
 
 // stops reports whether a GPU that cannot be had stops a program that asks for
@@ -143,7 +124,7 @@ func processFact(g machine.GPU) evidence.Quote {
 func makeRoom(e *evidence.Evidence, g machine.GPU) []string {
 	var fix []string
 	order := ""
-	if mixed(e) {
+	if e.GPU().Mixed() {
 		order = "CUDA_DEVICE_ORDER=PCI_BUS_ID "
 	}
 	for n, o := range e.GPU().Visible() {
