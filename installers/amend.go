@@ -21,7 +21,9 @@ func (b *builder) amend(tool wheelTool) {
 	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
 	held := torchNeeds(b.t.Held)
 	for _, d := range b.t.Held.Dists {
-		if slices.Contains(b.t.Removes, d.Name) {
+		if slices.Contains(b.t.Restores, d.Name+"=="+d.Version) {
+			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "its files are not whole"})
+		} else if slices.Contains(b.t.Removes, d.Name) {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "it goes, as you asked"})
 		} else if rank(d.Name) == len(family) {
 			b.kept.Stays = append(b.kept.Stays, plan.KeptPackage{Name: d.Name, Version: d.Version, Copied: true, Loose: !held[d.Name]})
@@ -32,6 +34,12 @@ func (b *builder) amend(tool wheelTool) {
 	}
 	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir,
 		Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir}})
+	if lines := b.t.Restores; len(lines) > 0 {
+		tool.forget(b, exe, b.t.Repair.Fetch)
+		argv := append(tool.again(b, exe, true), "--force-reinstall")
+		b.add(plan.Step{ID: "restore", Title: "install " + strings.Join(lines, ", ") + " again", Why: "in the version that is there, from the default index",
+			Run: &plan.Run{Argv: append(argv, lines...), Env: b.src.online(tool)}})
+	}
 	if names := b.t.Removes; len(names) > 0 {
 		b.add(plan.Step{ID: "remove", Title: "remove " + strings.Join(names, ", "), Why: "as you asked",
 			Run: &plan.Run{Argv: append(tool.remove(b, exe), names...), Env: b.src.environment(tool)}})

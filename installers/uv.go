@@ -82,6 +82,9 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 // (docs.astral.sh/uv, link-mode).
 func (u uv) forget(b *builder, exe string, packages []string) {
 	names := slices.Compact(slices.Sorted(slices.Values(packages)))
+	if len(names) == 0 { // without names uv would forget all that it has
+		return
+	}
 	if b.src.offline {
 		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
 		return

@@ -94,7 +94,7 @@ func (b *builder) environment(tool wheelTool) (exe string, ok bool) {
 	if exe, ok = tool.bring(b); !ok {
 		return "", false
 	}
-	if b.t.Repair != nil && len(b.t.Repair.Fetch) > 0 {
+	if b.t.Repair != nil {
 		tool.forget(b, exe, b.t.Repair.Fetch)
 	}
 	if !b.t.InPlace || !b.inEnvironment() {

@@ -72,7 +72,7 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 // do not name that as the fault, or it does nothing else.
 func (f doctorFlags) driverFirst(r *doctor.Report, p *plan.Plan) bool {
 	named := slices.ContainsFunc(r.Findings, func(x doctor.Finding) bool { return x.Severity == know.Error && strings.HasPrefix(x.Cause, "driver_") })
-	return (len(p.Steps) == 0 || !named) && p.Driver.Action != "keep" && p.Driver.Action != "none" && !f.plan.wish.ChangeDriver
+	return (len(p.Steps) == 0 || !named) && !slices.Contains([]string{"", "keep", "none"}, string(p.Driver.Action)) && !f.plan.wish.ChangeDriver
 }
 
 // sayActivate has the findings about variables advise the script that sets them.
@@ -89,6 +89,7 @@ type cure struct {
 	first   int // of the findings that it mends; -1 none
 	repair  *plan.Repair
 	wants   []string // what the remedies that were printed install beside the torch that is here
+	again   []string // all that is wrong is that these, NAME==VERSION, are not whole
 	anew    bool     // torch itself is not the right one
 	inFiles bool     // what is wrong with it is in its files
 }
@@ -98,6 +99,7 @@ func cureOf(r *doctor.Report, patient *read.Case) cure {
 	k := know.Embedded()
 	c := cure{first: -1, repair: &plan.Repair{}}
 	torch, _ := installedTorch(patient)
+	whole := true
 	for i, x := range r.Findings {
 		w := doctor.WayOf(k, x, r.Findings)
 		wants := beside(x, torch)
@@ -112,12 +114,28 @@ func cureOf(r *doctor.Report, patient *read.Case) cure {
 			c.inFiles = c.inFiles || wants == nil && k.Causes[x.Cause].Mended == know.Files
 			c.repair.Rebuild = c.repair.Rebuild || wants != nil
 		}
+		again := broken(x)
+		c.again, whole = append(c.again, again...), whole && again != nil
 		c.wants = append(c.wants, wants...)
 		c.repair.Rebuild = c.repair.Rebuild || x.Mend.Rebuild
 		c.repair.Fetch = append(c.repair.Fetch, x.Mend.Fetch...)
 		c.repair.Fixes = append(c.repair.Fixes, x.Mend.Fixes...)
 	}
+	if !whole || len(c.repair.Fixes) > 0 {
+		c.again = nil
+	}
 	return c
+}
+
+// broken are the packages of the default index that a finding's remedy installs again, in
+// the versions that are there; nil where it does anything else.
+func broken(x doctor.Finding) []string {
+	names := x.Installs()
+	if len(names) == 0 || !strings.Contains(x.Fix[0], "reinstall --no-deps") || strings.Contains(x.Fix[0], "--index-url") ||
+		slices.ContainsFunc(names, func(s string) bool { return !strings.Contains(s, "==") || strings.HasPrefix(s, "torch") }) {
+		return nil
+	}
+	return names
 }
 
 // beside are the requirements of a finding's remedy without the torch that is here and
@@ -164,6 +182,9 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c cure
 		e.Close()
 	}
 	torch, build := installedTorch(patient)
+	if p, err := f.restoring(ctx, c); p != nil && err == nil {
+		return p, nil
+	}
 	if torch == "" || len(f.plan.wish.files) > 0 || governing() != "" {
 		return f.plan.mending(ctx, c.repair, nil)
 	}
@@ -187,6 +208,22 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c cure
 		}
 	}
 	return p, err
+}
+
+// restoring is the plan that brings again the files of packages that are not whole, and
+// leaves all else; nil where more is wrong, or something else governs the environment.
+func (f doctorFlags) restoring(ctx context.Context, c cure) (*plan.Plan, error) {
+	dir, _, err := environment(f.plan.target.env)
+	if len(c.again) == 0 || err != nil || governing() != "" || len(f.plan.wish.files) > 0 || f.plan.target.InPlace || !isFile(filepath.Join(dir, "pyvenv.cfg")) {
+		return nil, err
+	}
+	q, w, err := f.plan.question(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.Target.Restores, q.Wish = c.again, f.plan.madeWith()
+	q.Target.Repair = &plan.Repair{Replaces: c.repair.Replaces, Fetch: c.repair.Fetch}
+	return q.Amend(w, nil, false)
 }
 
 // withoutItsGPU is the plan that brings the files of a CUDA build again where no GPU is

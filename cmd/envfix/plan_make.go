@@ -27,7 +27,9 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	if more != nil {
 		more(&q.Request)
 	}
-	q.Target.Repair = mend
+	if q.Target.Repair = mend; mend != nil {
+		q.Wish = f.madeWith()
+	}
 	p, err := q.Make(w)
 	silent, asked := q.Machine.SilentDriver(), q.Request.CPU || q.Request.Build == "cpu"
 	if err == nil && silent != "" && p.Decision == resolver.InstallCPU && !asked {
@@ -86,6 +88,12 @@ func (f planFlags) remembered(described bool) *plan.Wish {
 	if described || f.machine.elsewhere() || f.wish.project != "" || len(f.wish.files) > 0 || f.target.FreshWish {
 		return nil
 	}
+	return f.madeWith()
+}
+
+// madeWith is what was asked for when the environment in use was made; nil: nothing that
+// no file says.
+func (f planFlags) madeWith() *plan.Wish {
 	dir, _, err := environment(f.target.env)
 	if err != nil {
 		return nil

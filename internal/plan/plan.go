@@ -123,8 +123,9 @@ type Target struct {
 
 	// Adds and Removes are the packages of which the environment is to hold more or fewer,
 	// all else as it is; nil: it is to be what is asked for.
-	Adds    []string `json:"adds,omitempty"`
-	Removes []string `json:"removes,omitempty"`
+	Adds     []string `json:"adds,omitempty"`
+	Removes  []string `json:"removes,omitempty"`
+	Restores []string `json:"restores,omitempty"` // NAME==VERSION, as it is there: its files come again
 
 	// Bring is the index that uv comes from, by envfix itself, where neither uv nor a Python
 	// is here; Unpack has the distribution's Python unpacked among envfix's tools as well.
@@ -155,10 +156,11 @@ type Repair struct {
 	Fixes    []EnvFix `json:"fixes,omitempty"`    // for its activate script, beyond those that follow from the facts
 }
 
-// Rebuild reports whether the environment is built anew whatever it holds.
-// Amends reports whether a few packages are added or removed, and all else stays.
-func (t Target) Amends() bool { return len(t.Adds)+len(t.Removes) > 0 }
+// Amends reports whether a few packages are added, removed or brought again, and all else
+// stays.
+func (t Target) Amends() bool { return len(t.Adds)+len(t.Removes)+len(t.Restores) > 0 }
 
+// Rebuild reports whether the environment is built anew whatever it holds.
 func (t Target) Rebuild() bool { return t.Repair != nil && t.Repair.Rebuild }
 
 // A Step is one change. Exactly one of Run, Copy, Write, Block, Manual, Switch and

@@ -22,11 +22,14 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	if public == "" {
 		return nil, fail.New(fail.Failed, q.Target.Dir+" has no torch to hold", "`envfix apply` with all that it is to hold makes another")
 	}
-	wish := plan.Wish{Packages: []string{"torch"}}
-	if q.Wish != nil && len(q.Wish.Packages) > 0 {
-		wish = *q.Wish
-	} else if q.Wish != nil {
-		wish.Build, wish.OnlyIndex = q.Wish.Build, q.Wish.OnlyIndex
+	wish := q.Wish
+	if len(asked) > 0 {
+		wish = &plan.Wish{Packages: []string{"torch"}}
+		if q.Wish != nil && len(q.Wish.Packages) > 0 {
+			*wish = *q.Wish
+		} else if q.Wish != nil {
+			wish.Build, wish.OnlyIndex = q.Wish.Build, q.Wish.OnlyIndex
+		}
 	}
 	for _, a := range asked {
 		wish.Packages = slices.DeleteFunc(slices.Clone(wish.Packages), func(line string) bool {
@@ -63,6 +66,6 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	if err != nil {
 		return nil, err
 	}
-	p.Wish, p.Basis.Envfix, p.Basis.Facts = &wish, q.Envfix, facts
+	p.Wish, p.Basis.Envfix, p.Basis.Facts = wish, q.Envfix, facts
 	return p, plan.Seal(p)
 }

@@ -147,7 +147,9 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Wish = remember(q.Request, q.Said, q.Wish)
+	if p.Wish = q.Wish; q.Target.Repair == nil { // a repair wishes for nothing
+		p.Wish = remember(q.Request, q.Said, q.Wish)
+	}
 	p.Read, p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Read, q.Envfix, facts, q.assumed(p, facts)
 	return p, nil
 }
