@@ -187,7 +187,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	case f.markdown:
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
-		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.look(f.out)))
+		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.look(f.out))+f.fixes(report, patient))
 	}
 	if err == nil && !report.OK {
 		err = &fail.Error{Code: fail.Failed}

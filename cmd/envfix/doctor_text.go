@@ -51,6 +51,17 @@ func doctorText(r doctor.Report, p *read.Case, look ui.Style) string {
 	return b.String() + inUse(p, look)
 }
 
+// fixes names the command that mends what was found, where a plan can; "" none can.
+func (f doctorFlags) fixes(r doctor.Report, p *read.Case) string {
+	if p.Pasted || r.OK || r.Process != nil || f.plan.machine.elsewhere() {
+		return ""
+	}
+	if first := cureOf(&r, p).first; first < 0 || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
+		return ""
+	}
+	return "\n`" + again("--fix") + "` shows the plan that mends this, and asks\n"
+}
+
 // nothingFound says what it means that there is no finding.
 func nothingFound(r doctor.Report, p *read.Case, look ui.Style) string {
 	switch {

@@ -38,7 +38,8 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: f.faults(ctx, q), Proved: provedOf(at.dir)}
+	faults, mends := f.faults(ctx, q)
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends, Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
@@ -73,14 +74,15 @@ func madeWithoutGPU(env string) bool {
 	return p != nil && p.Torch != "" && p.GPUs+p.For == 0
 }
 
-// faults are what doctor finds, the root cause first.
-func (f planFlags) faults(ctx context.Context, q planning.Question) []string {
+// faults are what doctor finds, the root cause first, and whether a plan mends it.
+func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, mends bool) {
 	env := f.target.place.dir
 	patient := read.FromMachine(q.Machine)
 	patient.Matrix, patient.Standing = q.Matrix, planning.Wished(q.Wish, q.Request)
 	patient.WithoutGPU = madeWithoutGPU(env)
 	o := probeOptions(env)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
-	bad := xslices.Filter((doctorFlags{plan: f}).examined(ctx, patient).Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
-	return text.Each(bad, func(x doctor.Finding) string { return x.Text })
+	r := (doctorFlags{plan: f}).examined(ctx, patient)
+	bad := xslices.Filter(r.Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
+	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), cureOf(&r, patient).first >= 0
 }

@@ -14,6 +14,7 @@ type Dashboard struct {
 	Plan        *plan.Plan
 	Environment string   // in one line
 	Faults      []string // in doctor's words, the root cause first
+	Mends       bool     // a plan mends the first
 	New         bool     // there is no environment yet: an installed torch is another Python's
 	Into        string   // where a plan installs, if not there; "" there
 	Proved      string   // what the environment proved when it was made; "" nothing
@@ -79,7 +80,10 @@ func installedTorch(h machine.Machine) string {
 func (d Dashboard) judge() (works, next string) {
 	p := d.Plan
 	install := "`envfix apply` shows the plan, asks, and carries it out"
-	const shows = "`envfix doctor` shows the evidence and what to do; `envfix doctor --fix` mends what it can"
+	shows := "`envfix doctor` shows the evidence and what to do"
+	if d.Mends {
+		shows += "; `envfix doctor --fix` mends it"
+	}
 	switch p.Decision {
 	case resolver.NoSolution, resolver.NeedTarget:
 		text, _, _ := Refusal(p)
