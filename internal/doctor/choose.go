@@ -280,6 +280,9 @@ func (e *exam) torchFix() []string {
 		}
 		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
 	}
+	if image := e.image(); image != "" {
+		return imageFix(image, c, assumed)
+	}
 	h, _ := e.subject()
 	command := "`pip install --force-reinstall " + e.Pair().Words(c.Torch, c.Build, h)
 	if c.Index != nil {

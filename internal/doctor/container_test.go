@@ -170,8 +170,8 @@ func TestWorkloads(t *testing.T) {
 	}
 	want := []*read.Workload{
 		{Kind: "compose", Name: "db", About: " postgres:16"},
-		{Kind: "compose", Name: "chat", About: " vllm/vllm-openai:v0.11 --model x", Wants: true, GPUCap: true},
-		{Kind: "pod", Name: "containers", About: ` nvcr.io/nvidia/pytorch:25.10-py3 ["python", "train.py"]`},
+		{Kind: "compose", Name: "chat", About: " vllm/vllm-openai:v0.11 --model x", Image: "vllm/vllm-openai:v0.11", Wants: true, GPUCap: true},
+		{Kind: "pod", Name: "containers", About: ` nvcr.io/nvidia/pytorch:25.10-py3 ["python", "train.py"]`, Image: "nvcr.io/nvidia/pytorch:25.10-py3"},
 	}
 	if diff := cmp.Diff(want, p.Containers.Workloads); diff != "" {
 		t.Error(diff)

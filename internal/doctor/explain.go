@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -148,26 +149,11 @@ func told(p read.Printed) Match {
 		m.Text = fmt.Sprintf("%s prints this, in %s; what it means there, only the line itself says", m.Program, p.Row.Place)
 		return m
 	}
-	words := []string{"{program}", cmp.Or(p.Row.Program, "the program")}
-	for name, value := range p.Slots {
-		words = append(words, "{"+name+"}", value)
-		m.Captures[name] = value
-	}
-	fill := strings.NewReplacer(words...)
-	m.Message, m.Text = c.ID, fill.Replace(c.Text)
-	for _, says := range slices.Backward(c.Says) {
-		if says = fill.Replace(says); !strings.Contains(says, "{") {
-			m.Text = says
-		}
-	}
-	if p.Warning() && !c.Warns {
-		return m
-	}
-	m.Cause = c.Cause
-	for _, f := range c.Fix {
-		if f = fill.Replace(f); !strings.Contains(f, "{") {
-			m.Fix = append(m.Fix, f)
-		}
+	maps.Copy(m.Captures, p.Slots)
+	text, ways := p.Told()
+	m.Message, m.Text = c.ID, text
+	if !p.Warning() || c.Warns {
+		m.Cause, m.Fix = c.Cause, append(m.Fix, ways...)
 	}
 	return m
 }

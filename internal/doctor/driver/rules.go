@@ -19,4 +19,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"DRV001"}, Find: notLoaded},
 	{Checks: []string{"PY002"}, Find: noTorch},
 	{Checks: []string{"DRV005"}, Find: saidFloor},
+	{Checks: []string{"DRV005"}, After: newerPackage},
 }

@@ -1,7 +1,10 @@
 package read
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"envfix/internal/doctor/know"
 )
@@ -54,6 +57,28 @@ func (p Printed) Warning() bool {
 // Ours reports whether it may be of the GPU, the driver or what is installed.
 func (p Printed) Ours() bool {
 	return p.Class != nil && (p.Row.Code || p.Class.Question || p.Class.Warns || p.Class.Cause != "none" && !p.Warning())
+}
+
+// Told is what its class says of it and to do about it, with the words of the line in the
+// slots; what has a slot that the line does not fill is left out.
+func (p Printed) Told() (text string, ways []string) {
+	words := []string{"{program}", cmp.Or(p.Row.Program, "the program")}
+	for name, value := range p.Slots {
+		words = append(words, "{"+name+"}", value)
+	}
+	fill := strings.NewReplacer(words...)
+	text = fill.Replace(p.Class.Text)
+	for _, says := range slices.Backward(p.Class.Says) {
+		if says = fill.Replace(says); !strings.Contains(says, "{") {
+			text = says
+		}
+	}
+	for _, f := range p.Class.Fix {
+		if f = fill.Replace(f); !strings.Contains(f, "{") {
+			ways = append(ways, f)
+		}
+	}
+	return text, ways
 }
 
 // A ClueHit is one clue of which every part was found.

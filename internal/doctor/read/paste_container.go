@@ -14,6 +14,7 @@ type Workload struct {
 	Kind   string // compose, pod, docker, apptainer
 	Name   string // of the service or container, or the program that starts it
 	About  string // its image and command: what tells whether it wants a GPU
+	Image  string // with the name of who publishes it; "" not told, or without
 	Asks   string // how it asks for a GPU, in its own words; "" it does not
 	Wants  bool   // it names devices of a driver: a reservation, to be judged by Capability
 	GPUCap bool   // … with the capability gpu
@@ -55,6 +56,7 @@ var (
 		`create|exec|shell)\b(.*)$`)
 	from     = lazy.Regexp(`^FROM +(?:--platform=\S+ +)?(\S+)(?: +[aA][sS] +\S+)?$`)
 	envSpace = lazy.Regexp(`^ENV +(NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|CUDA_VISIBLE_DEVICES) +(\S+)$`)
+	image    = lazy.Regexp(`^(?:[\w.-]+(?::\d+)?/)+[\w.-]+(?::[\w.-]+)?$`)
 	drivers  = lazy.Regexp(`\b(nvidia-driver-\d+\S*|nvidia-driver|libnvidia-compute-\d+\S*|nvidia-utils-\d+\S*|` +
 		`cuda-drivers\S*)(?:\s|\\|$)`)
 )
@@ -211,6 +213,9 @@ func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 	switch {
 	case slices.Contains([]string{"image", "build", "command", "entrypoint", "args", "container_name", "dockerfile"}, key):
 		w.About += " " + value
+		if key == "image" && image().MatchString(value) {
+			w.Image = value
+		}
 	case key == "driver" && d.under("devices") && (value == "nvidia" || value == "cdi"):
 		w.Wants = true
 		w.GPUCap = w.GPUCap || value == "cdi"
@@ -298,6 +303,9 @@ func (d *containers) goOn(l string) {
 	w := &Workload{Kind: "docker", Name: words[0] + " " + words[1], About: strings.Join(words[2:], " "), At: d.said}
 	if words[0] == "apptainer" || words[0] == "singularity" {
 		w.Kind = "apptainer"
+	}
+	if i := slices.IndexFunc(words, image().MatchString); i > 0 {
+		w.Image = words[i]
 	}
 	for i, word := range words[2:] {
 		next := ""

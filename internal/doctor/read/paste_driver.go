@@ -14,7 +14,7 @@ var driverReaders = []reader{
 	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|` +
 		`KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
 	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|` +
-		`are)(?: [^\d.]{0,40})?[ :(]v?(\d{3}\.\d{2}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+		`are)(?: [^\d.]{0,40})?[ :(]v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
 	{`(?:Treibers?|pilotes?|controlador|драйвер\S{0,3}|驱动(?:版本)?|` +
 		`ドライバー?)\W{0,3}(?:NVIDIA )?v?(\d{3}\.\d{2,3}(?:\.\d{2})?)`, func(r *Reader, m []string, s Evidence) {
 		r.driver(m[1], s)

@@ -49,6 +49,10 @@ const inVain = "did not help: "
 var setInVain = lazy.Regexp(`(\b[A-Z][A-Z0-9]*_[A-Z0-9_]{3,}=[^\s\x60"',;]+)[\x60"']?,? (?:\w+ ){0,3}(?:(?:does|did|do|has)(?: ?n.t| not) ` +
 	`(?:help|chang|fix|work|make|solv|matter)|(?:makes|made|with|has|had) (?:no|the same)\b|changes nothing|in vain)`)
 
+// setBefore is a variable that somebody says to have set before it was asked for.
+var setBefore = lazy.Regexp(`(?i:\b(?:already|tried|did|have|i|with)\b(?: \w+){0,4}? +(?:did|done|set|setting|tried|us(?:ed|ing)|export(?:ed|ing)?|add(?:ed|ing)|put)\b[\s:\x60"']{1,4}` +
+	`(?:export +|set +)?)([A-Z][A-Z0-9]*_[A-Z0-9_]{3,}=[^\s\x60"',;]+)`)
+
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
 func (r *Reader) try(l string, said Evidence, joined bool) {
@@ -60,6 +64,9 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	if m := setInVain().FindStringSubmatch(l); m != nil {
 		vain = m[1]
 		r.c.Did.InVain = append(r.c.Did.InVain, vain)
+	}
+	if m := setBefore().FindStringSubmatch(l); m != nil && vain == "" {
+		r.c.Did.InVain = append(r.c.Did.InVain, m[1])
 	}
 	var form *know.Test // of the sentence
 	matched := false

@@ -83,7 +83,7 @@ var packageReaders = []reader{
 const packageNames = `pytorch|pytorch-nightly|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|` +
 	`torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton[\w.-]*|` +
 	`pytorch-triton[\w.-]*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime[\w.-]*|tensorflow[\w.-]*|` +
-	`jax[\w.-]*|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|` +
+	`jax[\w.-]*|cuda-(?:python|bindings)|cupy-cuda\w+|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|` +
 	`sentence-transformers|torch_\w+`
 
 var separators = lazy.Regexp(`[-_.]+`)

@@ -41,7 +41,7 @@ func otherIndex(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit, v
 		return evidence.Public(o) == v &&
 			!strings.HasSuffix(o, "+"+label)
 	})
-	unnamed := len(e.Offered) == 0 && e.Did.Index.IsZero() && e.Python().Active() != ""
+	unnamed := len(e.Offered) == 0 && (e.Did.Index.IsZero() || !e.Did.UVProject.IsZero())
 	if !has && !unnamed {
 		return
 	}
@@ -56,11 +56,14 @@ func otherIndex(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit, v
 	if unnamed {
 		text = fmt.Sprintf("torch %s+%s was asked for, and no index that has such builds", v, label)
 	}
-	out.Find("IDX001", evidence.Likely, h.At).
-		Say(text).
-		Do(
-			"`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`",
-		)
+	out.Deny("PY012")
+	f := out.Find("IDX001", evidence.Likely, h.At).Say(text)
+	if e.Did.UVProject.IsZero() {
+		f.Do("`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`")
+	} else {
+		f.Do("`[[tool.uv.index]]` with the url https://download.pytorch.org/whl/"+label+" and `explicit = true`, and `[tool.uv.sources]` that takes torch and torchvision from it",
+			"what stands under `[tool.uv.pip]` counts for `uv pip` alone, not for `uv sync` and `uv add`")
+	}
 }
 
 // foreign reports whether what was not found is no package that PyTorch's own index

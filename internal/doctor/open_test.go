@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is advised first is open to the person: it is neither done already, nor refuted by
+// what the paste shows, nor for a torch that somebody else put into an image.
+func TestAdviceIsOpenToThePerson(t *testing.T) {
+	const old = "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"
+	for _, c := range []struct{ name, text, says, never string }{
+		{"an image of somebody else", "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n" + old +
+			"docker run --rm -d -v /data:/data --gpus all example/server:latest serve --model org/name", "another tag of example/server,", "pip install --"},
+		{"an image, and a GPU that nobody names", "docker run --gpus all example/server:v1 serve\nCUDA error: no kernel image is available for execution on the device",
+			"decide which tag of example/server", "pip install --"},
+		{"an image that is there to install into", "docker run --gpus all nvidia/cuda:12.4.1-runtime-ubuntu22.04 bash\nCUDA error: no kernel image is available for execution on the device",
+			"pip install --force-reinstall torch", "another tag"},
+		{"an image of one's own", "FROM example/server:v1\nRUN pip install x\ndocker run --gpus all example/server:v1\nCUDA error: no kernel image is available for execution on the device",
+			"pip install --force-reinstall torch", "another tag"},
+		{"a package of a newer CUDA", "cudaErrorInsufficientDriver\nmy CUDA driver is 570.133.20\npip list\nPackage Version\n------- -------\ncuda-python 13.0.3\ntorch 2.9.1+cu128\n",
+			`pip install "cuda-python<13"`, "pip install --force-reinstall torch"},
+		{"a library that lies there", "RuntimeError: Failed to dlopen libcuda.so\nin WSL2\n$ ls /usr/lib/wsl/lib\nlibcuda.so  libcuda.so.1  libcuda.so.1.1\n",
+			"LD_LIBRARY_PATH=/usr/lib/wsl/lib", "driver on Windows"},
+		{"a variable that is set", "I already did export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 and still\nmacOS 14.5 (arm64)\n" +
+			"RuntimeError: MPS backend out of memory (MPS allocated: 5.50 GB, other allocations: 14.76 GB, max allowed: 20.40 GB). Tried to allocate 147.24 MB on private pool.",
+			"a smaller batch", "WATERMARK_RATIO=0.0"},
+		{"a label that no index was asked for", "uv sync\nrequires-python = \">=3.11\"\n× No solution found when resolving dependencies:\n" +
+			"╰─▶ Because there is no version of torch==2.4.0+cu124 and your project depends on torch==2.4.0+cu124", "tool.uv.sources", "uv venv"},
+		{"ranks that nobody started", "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set", "torchrun", "NCCL_SOCKET"},
+	} {
+		r, _ := examine(t, c.text)
+		if len(r.Findings) == 0 {
+			t.Errorf("%s: nothing", c.name)
+			continue
+		}
+		if all := strings.Join(r.Findings[0].Fix, "\n"); !strings.Contains(all, c.says) || strings.Contains(all, c.never) {
+			t.Errorf("%s: %s\n%s", c.name, r.Findings[0].Text, all)
+		}
+	}
+}
