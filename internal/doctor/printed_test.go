@@ -78,6 +78,28 @@ func TestSlotsOfSentences(t *testing.T) {
 	}
 }
 
+// A kind of message denies and advises no more than its line bears: what failed to be read
+// asks for no other GPU, what is for another device says nothing of this one, and a program
+// that speaks of the installation is not told that the installation is well.
+func TestKindsSayNoMoreThanTheLine(t *testing.T) {
+	for text, never := range map[string]string{
+		"RuntimeError: failed to get CUDA compute capability minor for device 4: result=44":           "another generation",
+		"ValueError: SparseCore kernels are only supported on TPU, but the current device is cuda:0.": "torch.cuda.is_available",
+		"NCCL WARN ncclSocketTryRecv: pass NULL socket":                                               "NCCL_SOCKET_IFNAME",
+		"AssertionError: XPU_Accelerator requires PyTorch with XPU support (torch.xpu).":              "not of the GPU or the installation",
+		"ValueError: bitsandbytes 4bit quantization is not available.":                                "nor the installation is at fault",
+		"KeyError: Unexpected input keys in examples: foo.":                                           "checkpoint",
+		"TypeError: Target module foo is not supported. Only `torch.nn.Linear` is.":                   "where torch.nn.Linear gets its value",
+	} {
+		a := explained(t, text)
+		for _, m := range append(a.Matches, a.Known...) {
+			if all := m.Text + strings.Join(m.Fix, "\n"); strings.Contains(all, never) {
+				t.Errorf("%q: %s", text, all)
+			}
+		}
+	}
+}
+
 // Of a program's message that is not of the GPU or the installation it is said who
 // prints it and where, and no cause.
 func TestWhoPrintsIt(t *testing.T) {

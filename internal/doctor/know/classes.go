@@ -30,10 +30,12 @@ type Class struct {
 	Foreign  bool     // of a program that torch has no part in
 	Warns    bool     // its way out is told where it is a warning alone
 	Where    string   // an expression of the program and the file; "" any
+	Needs    string   // what the line holds beside a form or a kind; "" nothing more
+	None     string   // what it does not hold; "" nothing
 
-	once  sync.Once
-	forms []*regexp.Regexp
-	where *regexp.Regexp
+	once               sync.Once
+	forms              []*regexp.Regexp
+	where, needs, none *regexp.Regexp // none: nil where it excludes nothing
 }
 
 // compile makes its expressions, when a message is first held against them.
@@ -42,21 +44,30 @@ func (c *Class) compile() {
 		for _, f := range c.Forms {
 			c.forms = append(c.forms, regexp.MustCompile(expression(f)))
 		}
-		c.where = regexp.MustCompile(expression(c.Where))
+		c.where, c.needs = regexp.MustCompile(expression(c.Where)), regexp.MustCompile(expression(c.Needs))
+		if c.None != "" {
+			c.none = regexp.MustCompile(expression(c.None))
+		}
 	})
 }
 
+// allows reports whether a line holds what the class wants beside a form, and nothing that
+// speaks against it.
+func (c *Class) allows(line string) bool {
+	return c.needs.MatchString(line) && (c.none == nil || !c.none.MatchString(line))
+}
+
 func (k *Knowledge) addClass(r record) error {
-	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "foreign", "soft"); err != nil {
+	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "foreign", "soft", "needs", "none"); err != nil {
 		return err
 	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
-		Question: r.one("question") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true"}
+		Question: r.one("question") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true", Needs: r.one("needs"), None: r.one("none")}
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
 	}
-	for _, f := range append(c.Forms, c.Where) {
+	for _, f := range append(c.Forms, c.Where, c.Needs, c.None) {
 		if _, err := regexp.Compile(expression(f)); err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
@@ -76,7 +87,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 	}
 	from := row.Program + " " + row.Place
 	for _, c := range k.Classes {
-		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) || c.ID == anySentence {
+		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) || c.ID == anySentence || !c.allows(line) {
 			continue
 		}
 		for _, f := range c.forms {
