@@ -9,8 +9,10 @@ import (
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/ui"
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -27,12 +29,14 @@ which doctor and explain print, gets what that check looks for.
 EXAMPLES
   envfix explain "no kernel image is available for execution on the device"
   python train.py 2>&1 | envfix explain
+  envfix explain "torch.cuda.is_available() is False" --then "2.9.1+cpu None"
   envfix explain DRV005
 
 EXIT STATUS
   0  always, also where no message is known
   2  usage, or input that cannot be read`,
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "then", Usage: "`OUTPUT` of the command that the answer asked for: what it decides"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
 		Action: explainAction,
@@ -50,7 +54,13 @@ func explainAction(c *cli.Context) error {
 	k := know.Embedded()
 	told, known := explainChecks(k, c.Args().Slice())
 	var err error
-	if !known {
+	switch then := c.String("then"); {
+	case then != "":
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(in, 64<<20)); err == nil {
+			told, err = doctor.Then(k, string(text), then, func(c *read.Case) { c.Matrix, c.Devices = matrix.Embedded(), matrix.Devices() })
+		}
+	case !known:
 		told, err = doctor.Explain(k, in)
 	}
 	if err != nil {

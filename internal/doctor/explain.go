@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/xslices"
 )
 
 // A Match is one message that explain knows, as the schema of `envfix explain --json` fixes it.
@@ -82,18 +83,25 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	if len(answer.Matches)+len(answer.Known) == 0 {
 		// No message is known: what the facts of the text say, as `doctor --from` says it.
 		// A vague word (MPS, XPU, ROCm) is what a message speaks of, not its reason.
-		for _, f := range report.Findings {
-			if (f.Severity != know.Error || f.Confidence == Low) && !slices.Contains(untold, f.Check) {
-				continue
-			}
-			answer.Matches = append(answer.Matches, Match{Checks: []string{f.Check}, Program: "torch", Cause: f.Cause, Severity: f.Severity,
-				Text: f.Text, Fix: f.Fix, Line: max(f.order, 1), Quote: quoteOf(f), Captures: map[string]string{}, Source: k.Checks[f.Check].Source})
+		sure := func(f Finding) bool {
+			return f.Severity == know.Error && f.Confidence > Low || slices.Contains(untold, f.Check)
 		}
+		answer.Matches = found(k, xslices.Filter(report.Findings, sure))
 	}
 	if len(answer.Matches)+len(answer.Known) == 0 {
 		answer.Unknown = unknown(k, heard.String())
 	}
 	return answer, nil
+}
+
+// found are findings as explain tells them.
+func found(k *know.Knowledge, findings []Finding) []Match {
+	out := []Match{}
+	for _, f := range findings {
+		out = append(out, Match{Checks: []string{f.Check}, Program: "torch", Cause: f.Cause, Severity: f.Severity,
+			Text: f.Text, Fix: f.Fix, Line: max(f.order, 1), Quote: quoteOf(f), Captures: map[string]string{}, Source: k.Checks[f.Check].Source})
+	}
+	return out
 }
 
 // judged is a match as `doctor --from` tells it, where a rule read more in the line: it

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 )
 
 func explained(t *testing.T, text string) Explanation {
@@ -96,6 +97,26 @@ func TestKindsSayNoMoreThanTheLine(t *testing.T) {
 			if all := m.Text + strings.Join(m.Fix, "\n"); strings.Contains(all, never) {
 				t.Errorf("%q: %s", text, all)
 			}
+		}
+	}
+}
+
+// What the command printed that an answer asks for decides: it is read as that command's
+// outcome, or as that of the one it begins with.
+func TestThen(t *testing.T) {
+	m, d, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asks = "torch.cuda.is_available() returns False"
+	for _, c := range []struct{ text, outcome, check, fix string }{
+		{asks, "2.9.1+cpu None", "PY001", "pip install --force-reinstall torch"},
+		{asks, "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "DRV001", "dkms"},
+		{"CUDA error: no kernel image is available for execution on the device", "name, compute_cap\nNVIDIA GeForce RTX 5090, 12.0", "ARC001", "--gpu 12.0"},
+	} {
+		a, err := Then(knowledge(t), c.text, c.outcome, func(c *read.Case) { c.Matrix, c.Devices = m, d })
+		if err != nil || len(a.Matches) == 0 || a.Matches[0].Checks[0] != c.check || !strings.Contains(strings.Join(a.Matches[0].Fix, "\n"), c.fix) {
+			t.Errorf("%q then %q: %+v %v", c.text, c.outcome, a.Matches, err)
 		}
 	}
 }
