@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,7 +37,8 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 			return false
 		}
 	}
-	if len(c.Ask) > 0 && !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
+	extra := func(ask string) bool { return strings.Contains(ask, "[") }
+	if slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), extra) && !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
 		return false // the plain package is there, without its CUDA
 	}
 	for _, held := range c.Holds {

@@ -16,9 +16,6 @@ import (
 // alternatives are ways that this plan does not take itself: another channel, a
 // vendor's index, a source build, a compatibility package, a container.
 func (s advice) alternatives(o *outcome) []string {
-	if s.p.built {
-		return unique(s.p.frameworks().waysAlone())
-	}
 	var out []string
 	for _, ways := range []func(*outcome) []string{s.frameworkWays, s.describedJetson, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
 		s.defaultIndexForCPU, s.amdWays, s.repackagedAudio, s.p.chooser().condaBeside} {

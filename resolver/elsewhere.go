@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ func (q packages) offers(name string, v version.Python, b *matrix.Build) []offer
 // none is. An empty list admits every build with CUDA.
 func matchCUDA(list []string, b *matrix.Build) string {
 	if b.CUDA.IsZero() {
+		if slices.Contains(list, b.Label) {
+			return b.Label
+		}
 		return ""
 	}
 	label, major := "cu"+strings.ReplaceAll(b.CUDA.MajorMinor(), ".", ""), fmt.Sprint(b.CUDA.Major())
@@ -150,15 +154,14 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
 			continue
 		}
-		if s.p.frameworks().needsNoTorch(r.Name) {
-			out = append(out, s.p.frameworks().waysOf(r, s.p.vendor(machine.NVIDIA))...)
-			continue
-		}
 		t := s.p.without(names...)
 		if t == nil {
 			continue
 		}
 		q, b := t.chooser().try(cuda, s.p.vendor(machine.NVIDIA), s.p.installed())
+		if len(s.p.vendor(machine.NVIDIA)) == 0 || s.p.req.accel() == cpu {
+			q, b = t.chooser().try(cpu, nil, driver{})
+		}
 		if b == nil {
 			continue
 		}
@@ -216,15 +219,19 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 		}
 		return first
 	}
-	if text := line(chosen); text != "" {
-		return []string{text}
-	}
 	var out []string
-	other := q.bestWith(line) // another build may serve the same request
-	if other == nil {
-		other = open.packages().bestWith(line)
+	if text := line(chosen); text != "" {
+		out = append(out, text)
 	}
-	if other != nil {
+	var other *matrix.Build
+	if len(out) == 0 {
+		other = cmp.Or(q.bestWith(line), open.packages().bestWith(line)) // another build may serve the same request
+	}
+	switch {
+	case other == nil:
+	case rows[0].Alone:
+		out = append(out, line(other))
+	default:
 		ask := fmt.Sprintf("`--build %s`", other.Label)
 		if m := version.Minor(other.Release.Torch.String()); m != version.Minor(chosen.Release.Torch.String()) {
 			ask = fmt.Sprintf("`torch==%s.*` and %s", m, ask)
@@ -233,7 +240,7 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 			r.Name, torchName(other), torchName(chosen), ask, line(other)))
 	}
 	for _, e := range rows {
-		if e.Build != "" {
+		if e.Build != "" && (len(out) == 0 || other != nil || e.Alone) && (!e.Alone || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
 			return append(out, q.buildText(r, e, chosen))
 		}
 	}
@@ -275,14 +282,17 @@ func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
 
 // command is how an offer is installed, and what is known of it.
 func (q packages) command(name string, o offer, b *matrix.Build) string {
-	url := o.url(q.a, b)
+	url, beside := o.url(q.a, b), "beside "+torchName(b)
+	if o.row.Alone {
+		beside = "with what it depends on from the default one"
+	}
 	switch {
 	case o.row.SHA256 != "":
 		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file",
 			name, o.version, torchName(b), url, o.row.SHA256, name)
 	case o.row.Kind == "index":
-		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)",
-			name, name, url, torchName(b))
+		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` %s (not proven: nobody read its wheels)",
+			name, name, url, beside)
 	case o.row.Kind == "find-links":
 		ask := name
 		if o.row.Pin != "" {
@@ -306,7 +316,14 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
 	}
-	s := fmt.Sprintf("source build of %s beside %s: the CUDA toolkit %s, then `%s`", name, torchName(b), b.CUDA.MajorMinor(), text)
+	beside, toolkit := " beside "+torchName(b), "the CUDA toolkit "+b.CUDA.MajorMinor()+", then "
+	if e.Alone {
+		beside = ""
+	}
+	if b.CUDA.IsZero() {
+		toolkit = ""
+	}
+	s := fmt.Sprintf("source build of %s%s: %s`%s`", name, beside, toolkit, text)
 	if e.Kind == "build" && e.Note != "" {
 		s += "; " + e.Note
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
@@ -20,18 +21,21 @@ import (
 // NoTorch is the reason of an answer that is not about torch.
 const NoTorch = "torch was not asked for, and is not installed"
 
+// ofCUDA is the end of a name that says for which CUDA a package is.
+var ofCUDA = lazy.Regexp(`-cu(?:da)?1[0-9]+x?$`)
+
 // plainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
-// onnxruntime-gpu onnxruntime.
+// onnxruntime-gpu onnxruntime, cudf-cu12 cudf.
 func plainName(name string) string {
-	name = strings.TrimSuffix(name, "-cpu")
-	if at := strings.LastIndex(name, "-cuda"); at > 0 && strings.HasSuffix(name, "x") {
-		return name[:at]
+	if at := ofCUDA().FindStringIndex(name); at != nil {
+		name = name[:at[0]]
 	}
-	return strings.TrimSuffix(name, "-gpu")
+	return strings.TrimSuffix(strings.TrimSuffix(name, "-cpu"), "-gpu")
 }
 
 // frameworkBuilds are the builds of all frameworks on every system by their plain names,
-// in the order of the data, and last what each has for a CPU: all but those for GPUs alone.
+// the newer CUDA first, then in the order of the data, and last what each has for a CPU:
+// all but those for GPUs alone.
 func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
 	out := map[string][]*matrix.Build{}
 	build := func(f *matrix.Framework, label string) {
@@ -44,6 +48,7 @@ func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
 		build(&m.Frameworks[i], "cuda"+major(m.Frameworks[i].CUDA))
 	}
 	for plain, rows := range out {
+		slices.SortStableFunc(rows, func(a, b *matrix.Build) int { return cmp.Compare(b.CUDA.Major(), a.CUDA.Major()) })
 		if !slices.ContainsFunc(rows, func(b *matrix.Build) bool { return b.Framework.Plain == "none" }) {
 			build(&matrix.Framework{Package: plain, Source: rows[0].Source}, cpu)
 		}
@@ -127,8 +132,11 @@ func (q fits) codeOfFramework(b *matrix.Build, g machine.GPU) string {
 		return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
 	}
 	a, _ := q.a.p.m.Arch(g.SM)
-	if first, err := version.ParseDotted(a.FirstCUDA); err == nil && b.CUDA.Major() < first.Major() {
+	if first, err := version.ParseDotted(a.FirstCUDA); err == nil && !b.CUDA.IsZero() && b.CUDA.Major() < first.Major() {
 		return fmt.Sprintf("it computes with CUDA %s; %s needs CUDA %s or newer", f.CUDA, gpuName(g), a.FirstCUDA)
+	}
+	if last, err := version.ParseDotted(a.LastCUDA); err == nil && last.Major() < b.CUDA.Major() {
+		return fmt.Sprintf("it computes with CUDA %s, which has no code for %s: CUDA %s is the last", f.CUDA, gpuName(g), a.LastCUDA)
 	}
 	for _, e := range q.a.p.wheels(f.Package) {
 		if len(e.Native) > 0 && q.a.p.cache.admits(f.Versions, e.Version) && q.a.p.cache.admits(q.a.p.asks(b).Spec, e.Version) {

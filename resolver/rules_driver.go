@@ -41,8 +41,11 @@ func driverFloorRule(q *attempt, b *matrix.Build) *Reason {
 }
 
 func driverFloorWord(q *attempt, b *matrix.Build) string {
-	if b.CUDA.IsZero() || q.accel != cuda {
+	if q.accel != cuda {
 		return "needs no NVIDIA driver"
+	}
+	if b.CUDA.IsZero() {
+		return "its wheel links no CUDA, so that no driver is too old for it that is known"
 	}
 	if !q.drv.compared {
 		return "the driver is JetPack's; its number is not compared"

@@ -51,6 +51,8 @@ type Client struct {
 	allowed reach.Allowed // the index, and where its pages say that files lie
 
 	bytes, requests atomic.Int64
+
+	torches []exports // what releases of torch have for others to link; nil: not read
 }
 
 // Options are the parts of a Client that rarely change.

@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -22,10 +24,12 @@ import (
 type Code struct {
 	File, Version, OS, Arch string
 	Torch                   string // what METADATA declares, narrowed by the C++ ABI of the symbols that are wanted
-	CUDA                    string // major; "" none, or not known
+	CUDA, CuDNN             string // majors; "" none, or not known
 	Native, PTX             string // of its libraries, where all were read
 	Alone                   bool   // neither its metadata nor a library asks for torch
 	GPU                     bool   // a library loads only beside the driver's own (libcuda.so.1)
+	Opens                   bool   // a library opens a GPU's driver itself: CUDA's or OpenCL's
+	Lacks                   string // what it asks for and no package that it requires brings: "CUDA 12, cuDNN 9"
 	JIT                     bool   // torch and CUDA's sources, and no library: compiled at the first use
 	Partial                 bool   // some library was too large for the limit
 }
@@ -33,11 +37,16 @@ type Code struct {
 // The libraries that say which CUDA a wheel is for, on Linux and on Windows.
 var (
 	cudaLinked = lazy.Regexp(`^(?:lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.|(?:cudart64|cublas64|cublasLt64)_)(1[0-9])`)
+	cudnnNamed = lazy.Regexp(`^(?:libcudnn(?:_[a-z_]+)?\.so\.|cudnn(?:_[a-z_]+)?64_)([89])`)
 	cudaNamed  = lazy.Regexp(`^(?:nvidia-[a-z-]+|.+)-cu(?:da)?(1[0-9])(?:[0-9]|x)?$`)
+	cudaMade   = lazy.Regexp(`Cuda compilation tools, release (1[0-9])\.`) // of nvrtc, linked into a library
+	ncclMade   = lazy.Regexp(`\+cuda(1[0-9])\.[0-9]`)                      // of NCCL
+	drivers    = lazy.Regexp(`^(?:libcuda\.so|nvcuda\.dll|libOpenCL\.so|OpenCL\.dll)`)
+	brings     = lazy.Regexp(`^(?:nvidia-.*|cuda-.*|torch)$`)
 	torchLinks = lazy.Regexp(`^(?:lib)?(?:torch|c10)(?:_|\.|$)`)
 	oldABI     = lazy.Regexp(`_ZN(?:3c10|2at|5torch)[A-Za-z0-9_]*RKSs`)
 	namedTorch = lazy.Regexp(`torch_([0-9]+\.[0-9]+\.[0-9]+)\.(?:so|dll|dylib)$`)
-	sonames    = lazy.Regexp(`lib[A-Za-z0-9_+-]+\.so(?:\.[0-9]+)*|[A-Za-z0-9_]+\.dll`)
+	soname     = lazy.Regexp(`lib[A-Za-z0-9_+-]+\.so(?:\.[0-9]+)*$|[A-Za-z0-9_]+\.dll$`)
 )
 
 // headSize is how much of a library beyond the limit is searched for the names of others:
@@ -58,35 +67,21 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 	k := &Code{File: f.Name, Version: n.Version, Alone: true}
 	k.OS, k.Arch = n.Platform()
 	k.requires(meta, pep508.EnvironmentOf(k.OS, k.Arch, cmp.Or(n.Interpreter(), "3.12")))
-	sources, olds, libraries := false, false, w.shared()
+	sources, libraries := false, w.shared()
 	for _, name := range w.names {
 		sources = sources || path.Ext(name) == ".cu"
 	}
-	found := Fatbins{Native: map[string]int{}, PTX: map[string]int{}}
-	linked, bundled := "", map[string]bool{}
-	for _, name := range libraries {
-		bundled[path.Base(name)] = true
+	found, err := w.links(ctx, libraries, &limit)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range libraries {
-		needs, old, code, err := w.library(ctx, name, &limit)
-		if err != nil {
-			return nil, err
-		}
-		k.Partial = k.Partial || code == nil
-		if code != nil {
-			add(found.Native, code.Native)
-			add(found.PTX, code.PTX)
-		}
-		for _, soname := range needs {
-			if m := cudaLinked().FindStringSubmatch(soname); m != nil && !bundled[soname] {
-				linked = cmp.Or(linked, m[1])
-			}
-			k.Alone = k.Alone && !torchLinks().MatchString(soname)
-			k.GPU = k.GPU || soname == "libcuda.so.1" && code != nil
-		}
-		olds = olds || old
-	}
-	if olds {
+	k.Partial = found.partial
+	k.Opens = found.opencl || slices.ContainsFunc(found.opens, drivers().MatchString)
+	k.GPU = slices.Contains(found.loads, "libcuda.so.1")
+	k.Alone = k.Alone && !slices.ContainsFunc(found.needs, torchLinks().MatchString)
+	if by := beside(c.torches, found.wants); by != "" {
+		k.Torch = strings.TrimPrefix(k.Torch+","+by, ",")
+	} else if found.old {
 		k.Torch = strings.TrimPrefix(k.Torch+",<2.7", ",") // the last build with that ABI is of 2.6
 	}
 	if m := cudaNamed().FindStringSubmatch(n.Project); m != nil {
@@ -96,12 +91,32 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 	if named := torchNamed(libraries); named != "" && (k.Torch == "" || k.Torch == "<2.7") {
 		k.Torch, k.Alone = named, false
 	}
-	k.CUDA = cmp.Or(linked, k.CUDA)
-	k.JIT = sources && !k.Alone && len(libraries) == 0
 	if !k.Partial {
-		k.Native, k.PTX = words(found.Native), words(found.PTX)
+		k.Native, k.PTX = words(found.code.Native), words(found.code.PTX)
 	}
+	k.ofCUDA(found, meta)
+	k.JIT = sources && !k.Alone && len(libraries) == 0
 	return k, nil
+}
+
+// ofCUDA finds the CUDA of a wheel: that its libraries link, else that its metadata names,
+// else the only one that they open or were compiled with.
+func (k *Code) ofCUDA(found *links, meta *Metadata) {
+	if k.OS == "macos" {
+		return
+	}
+	opened := found.some(found.opens, cudaLinked())
+	k.CUDA = cmp.Or(found.some(found.needs, cudaLinked()), k.CUDA, meta.CUDA, opened, found.some(found.made, cudaMade()), found.some(found.made, ncclMade()))
+	k.CuDNN = found.some(found.opens, cudnnNamed())
+	if !k.Alone || slices.ContainsFunc(meta.Requires, func(r pep508.Requirement) bool { return brings().MatchString(r.Name) }) {
+		return
+	}
+	if opened != "" {
+		k.Lacks = "CUDA " + opened
+	}
+	if k.CuDNN != "" {
+		k.Lacks = strings.TrimPrefix(k.Lacks+", cuDNN "+k.CuDNN, ", ")
+	}
 }
 
 // torchNamed are the releases of torch that libraries are named for, such as
@@ -148,12 +163,53 @@ func (w *Wheel) shared() []string {
 	return names
 }
 
-// library reads one: what it links, whether it wants torch's old C++ ABI, and the code in
-// it; nil where limit, which goes down by what is read, does not reach.
-func (w *Wheel) library(ctx context.Context, name string, limit *int64) (needs []string, old bool, code *Fatbins, err error) {
+// links are what the libraries of a wheel ask for and hold.
+type links struct {
+	needs, opens []string // libraries that they load with, as far as was read, and all that they name
+	loads        []string // those that they load with, for certain
+	wants        []string // symbols of c10
+	made         []string // what they say of the CUDA that compiled them
+	bundled      map[string]bool
+	code         Fatbins
+	old, opencl  bool // they want torch's old C++ ABI; they hold code for OpenCL
+	partial      bool // not all was read
+}
+
+// some is what an expression takes of names that a wheel does not hold itself, where all
+// say the same; "" none does.
+func (l *links) some(names []string, of *regexp.Regexp) string {
+	var found []string
+	for _, name := range names {
+		if m := of.FindStringSubmatch(name); m != nil && !l.bundled[name] {
+			found = xslices.Add(found, cmp.Or(m[1:]...))
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// links reads libraries, the smallest first, as far as limit reaches.
+func (w *Wheel) links(ctx context.Context, libraries []string, limit *int64) (*links, error) {
+	l := &links{bundled: map[string]bool{}, code: Fatbins{Native: map[string]int{}, PTX: map[string]int{}}}
+	for _, name := range libraries {
+		l.bundled[path.Base(name)] = true
+	}
+	for _, name := range libraries {
+		if err := w.library(ctx, name, limit, l); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// library reads one: what it links and names, whether it wants torch's old C++ ABI, and the
+// code in it where limit, which goes down by what is read, reaches.
+func (w *Wheel) library(ctx context.Context, name string, limit *int64, l *links) error {
 	scan, whole := newFatScan(), w.members[name].size <= *limit
 	var b bytes.Buffer
-	err = w.Stream(ctx, name, 1<<20, func(p []byte) error {
+	err := w.Stream(ctx, name, 1<<20, func(p []byte) error {
 		b.Write(p)
 		if !whole && b.Len() >= headSize {
 			return ErrStop
@@ -161,22 +217,55 @@ func (w *Wheel) library(ctx context.Context, name string, limit *int64) (needs [
 		return scan.feed(p)
 	})
 	if err != nil {
-		return nil, false, nil, err
+		return err
 	}
-	old = oldABI().Match(b.Bytes())
 	*limit -= int64(b.Len())
+	l.old = l.old || oldABI().Match(b.Bytes())
+	l.opencl = l.opencl || bytes.Contains(b.Bytes(), []byte("OPENCL EXTENSION cl_khr"))
+	for _, of := range []*regexp.Regexp{cudaMade(), ncclMade()} {
+		for _, m := range of.FindAll(b.Bytes(), 8) {
+			l.made = xslices.Add(l.made, string(m))
+		}
+	}
+	names := namesIn(b.Bytes())
+	l.opens = append(l.opens, names...)
+	l.partial = l.partial || !whole
 	if whole {
-		code = &scan.found
+		add(l.code.Native, scan.found.Native)
+		add(l.code.PTX, scan.found.PTX)
+		l.wants = append(l.wants, dynamic(b.Bytes(), true)...)
 		if f, err := elf.NewFile(bytes.NewReader(b.Bytes())); err == nil {
-			if needs, err = f.ImportedLibraries(); err == nil && len(needs) > 0 {
-				return needs, old, code, nil
+			if needs, err := f.ImportedLibraries(); err == nil && len(needs) > 0 {
+				names, l.loads = needs, append(l.loads, needs...)
 			}
 		}
 	}
-	for _, m := range sonames().FindAll(b.Bytes(), 4000) {
-		needs = append(needs, string(m))
+	l.needs = append(l.needs, names...)
+	return nil
+}
+
+// namesIn are the names of libraries in some bytes, each once. It looks for what such names
+// end with: an expression takes a second for 20 MB.
+func namesIn(b []byte) []string {
+	found := map[string]bool{}
+	for _, end := range []string{".so", ".dll"} {
+		for at := 0; ; {
+			i := bytes.Index(b[at:], []byte(end))
+			if i < 0 {
+				break
+			}
+			from, to := at+i, at+i+len(end)
+			for at = to; from > 0 && at-from < 80 && b[from-1] > ' ' && b[from-1] != '/' && b[from-1] < 0x7f; from-- {
+			}
+			for to < len(b) && to-at < 20 && (b[to] == '.' || b[to] >= '0' && b[to] <= '9') {
+				to++
+			}
+			if m := soname().Find(bytes.TrimRight(b[from:to], ".")); m != nil {
+				found[string(m)] = true
+			}
+		}
 	}
-	return needs, old, code, nil
+	return slices.Sorted(maps.Keys(found))
 }
 
 func add(to, from map[string]int) {
@@ -203,17 +292,26 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	if !k.Alone {
 		e.Fails = "import"
 	}
+	if k.Partial && k.CUDA == "" {
+		e.Proof = matrix.ByMetadata // what was not read may hold code
+	}
 	if k.JIT {
 		e.Note = "JIT"
 	}
 	floor, ok := m.Floor("cu" + k.CUDA + "0")
-	if !k.Alone || k.CUDA == "" || !ok {
+	if !k.Alone || k.CUDA == "" && !k.Opens || k.CUDA != "" && !ok {
 		return e, nil
 	}
 	f = &matrix.Framework{Package: n.Project, Ask: n.Project, OS: k.OS, Arch: k.Arch, CUDA: k.CUDA, Driver: floor.Linux, DriverWin: floor.Windows,
-		Apart: true, Proof: matrix.ByWheel, Source: source}
+		Apart: k.Lacks == "", Proof: matrix.ByWheel, Source: source}
 	f.Versions, _ = version.ParseSpecifier("==" + k.Version)
-	for _, c := range e.Native {
+	if k.CuDNN != "" {
+		f.CuDNN, _ = version.ParseSpecifier("==" + k.CuDNN + ".*")
+	}
+	if k.Lacks != "" {
+		f.Warning = "it brings no " + strings.ReplaceAll(k.Lacks, ", ", " and no ") + ": they are taken from a torch of that CUDA beside it, else installed apart"
+	}
+	for _, c := range append(slices.Clone(e.Native), e.PTX...) {
 		if f.MinSM.IsZero() || c.SM.Less(f.MinSM) {
 			f.MinSM = c.SM
 		}

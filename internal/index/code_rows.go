@@ -8,12 +8,16 @@ import (
 
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
 // harvestMost is how many bytes of libraries a harvest reads of one wheel: what is larger
 // is read at its head.
-const harvestMost = 48 << 20
+const harvestMost = 160 << 20
+
+// wholeMost bounds what is read of a wheel of which all counts.
+const wholeMost = 2 << 30
 
 // Codes reads a wheel of every release and platform of a package from a day on, that of
 // the newest Python, but what known holds; the newest release first.
@@ -23,12 +27,70 @@ func (c *Client) Codes(ctx context.Context, name, since string, known func(v ver
 		return nil, err
 	}
 	jobs := wheelOfEach(page, since, known)
-	all, err := Each(ctx, len(jobs), func(ctx context.Context, i int) (*Code, error) { return c.Code(ctx, jobs[i], harvestMost) },
-		func(done int, k *Code) { progress(done, len(jobs), k.File) })
+	read := func(jobs []File, most int64) ([]*Code, error) {
+		return Each(ctx, len(jobs), func(ctx context.Context, i int) (*Code, error) { return c.Code(ctx, jobs[i], most) },
+			func(done int, k *Code) { progress(done, len(jobs), k.File) })
+	}
+	if one, err := read(jobs[:min(1, len(jobs))], harvestMost); err != nil {
+		return nil, err
+	} else if len(one) > 0 && !one[0].Alone {
+		if c.torches, err = c.readExports(ctx); err != nil {
+			return nil, err
+		}
+	}
+	all, err := read(jobs, harvestMost)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(all, func(a, b *Code) int {
 		return cmp.Or(strings.Compare(a.OS+a.Arch, b.OS+b.Arch), newerFirst(a.Version, b.Version))
 	})
-	return all, err
+	return all, c.whole(all, jobs, read)
+}
+
+// whole reads the rest of what needs no torch and whose CUDA stands nowhere, and of what
+// does not say which torch it is for: the newest and the oldest of releases that are the
+// same as far as was read. What both are all of them are; else all are read.
+func (c *Client) whole(all []*Code, jobs []File, read func([]File, int64) ([]*Code, error)) error {
+	for from, to := 0, 0; from < len(all); from = to {
+		for to = from; to < len(all) && all[to].same(all[from]); to++ {
+		}
+		group := all[from:to]
+		spec, _ := version.ParseSpecifier(group[0].Torch)
+		open := group[0].Alone && group[0].CUDA == "" || !group[0].Alone && !strings.ContainsAny(strings.ReplaceAll(spec.String(), ">=", ""), "<=")
+		if !group[0].Partial || !open || group[0].OS != "linux" && group[0].OS != "windows" {
+			continue
+		}
+		fill := func(list ...*Code) error {
+			got, err := read(xslices.Filter(jobs, func(f File) bool {
+				return slices.ContainsFunc(list, func(k *Code) bool { return k.File == f.Name })
+			}), wholeMost)
+			for _, k := range list {
+				for _, g := range got {
+					if err == nil && g.File == k.File {
+						*k = *g
+					}
+				}
+			}
+			return err
+		}
+		first, last := group[0], group[len(group)-1]
+		if err := fill(first, last); err != nil {
+			return err
+		}
+		if !first.same(last) {
+			if err := fill(group[1 : len(group)-1]...); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, k := range group {
+			file, v := k.File, k.Version
+			*k = *first
+			k.File, k.Version = file, v
+		}
+	}
+	return nil
 }
 
 func wheelOfEach(page *Project, since string, known func(v version.Python, os, arch string) bool) []File {
@@ -68,7 +130,7 @@ func CodeRows(m *matrix.Matrix, name string, codes []*Code, day string) text.Quo
 		for from, to := 0, 0; from < len(codes); from = to {
 			for to = from; to < len(codes) && codes[to].same(codes[from]); to++ {
 			}
-			newest := from == 0 || codes[from-1].OS+codes[from-1].Arch != codes[from].OS+codes[from].Arch
+			newest := !slices.ContainsFunc(codes, func(k *Code) bool { return newerFirst(k.Version, codes[from].Version) < 0 })
 			row := codes[from].row(m, codes[from:to], table, newest)
 			if row == (text.Quoted{}) {
 				continue
@@ -104,7 +166,10 @@ func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text
 			versions += ",<=" + k.Version
 		}
 		fields := []field{quoted("package", f.Package), quoted("source", "read"), quoted("ask", f.Ask), quoted("on", on), quoted("versions", versions), quoted("cuda", f.CUDA),
-			quoted("driver", f.Driver.String()), quoted("driver_windows", f.DriverWin.String()), quoted("plain", f.Plain), {"apart", text.Const("true")}}
+			quoted("driver", f.Driver.String()), quoted("driver_windows", f.DriverWin.String()), quoted("plain", f.Plain), quoted("cudnn", f.CuDNN.String()), quoted("warning", f.Warning)}
+		if f.Apart {
+			fields = append(fields, field{"apart", text.Const("true")})
+		}
 		if !f.MinSM.IsZero() {
 			fields = append(fields, quoted("min_sm", f.MinSM.String()))
 		}
@@ -117,6 +182,10 @@ func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text
 	for _, o := range of {
 		versions = append(versions, o.Version)
 	}
+	var other field
+	if e.Proof != matrix.ByWheel {
+		other = quoted("proof", string(e.Proof))
+	}
 	return flow(quoted("package", e.Package), quoted("source", "read"), quoted("on", on), quoted("versions", strings.Join(versions, " ")), quoted("torch", e.Torch.String()),
-		quoted("cuda", e.CUDA), quoted("fails", e.Fails), quoted("cubins", dotCodes(e.Native)), quoted("ptx", dotCodes(e.PTX)), quoted("notes", e.Note))
+		quoted("cuda", e.CUDA), quoted("fails", e.Fails), quoted("cubins", dotCodes(e.Native)), quoted("ptx", dotCodes(e.PTX)), quoted("notes", e.Note), other)
 }

@@ -28,6 +28,9 @@ func TestCode(t *testing.T) {
 		of("frame-cu12", linux, map[string]string{"frame/lib.so": library("f", "libcuda.so.1")}),
 		of("splat", "py3-none-any", map[string]string{"splat/csrc/a.cu": "", "splat/__init__.py": ""}, "torch"),
 		of("graph", linux, map[string]string{"graph/libx_pytorch_2.0.0.so": library("f"), "graph/libx_pytorch_2.2.1.so": library("f")}),
+		of("opener", linux, map[string]string{"opener/lib.so": library("f", "libm.so.6") + "\x00libcuda.so.1\x00libcublas.so.12\x00libcudnn_ops.so.9\x00"}, "numpy"),
+		of("static", linux, map[string]string{"static/lib.so": library("f", "libm.so.6") + "\x00libcuda.so.1\x00NCCL version 2.16.5+cuda11.8\x00"}, "numpy"),
+		of("kernels", linux, map[string]string{"kernels/lib.so": library("f", "libm.so.6") + "\x00#pragma OPENCL EXTENSION cl_khr_fp64 : enable"}),
 		of("plain", linux, map[string]string{"plain/_C.so": library("f", "libm.so.6")}),
 	)
 	c, err := New(x.URL, Options{})
@@ -39,7 +42,10 @@ func TestCode(t *testing.T) {
 		"old":        {Torch: "<2.7"},
 		"new":        {},
 		"boost":      {CUDA: "13", Alone: true},
-		"frame-cu12": {CUDA: "12", Alone: true, GPU: true},
+		"frame-cu12": {CUDA: "12", Alone: true, GPU: true, Opens: true},
+		"opener":     {CUDA: "12", CuDNN: "9", Alone: true, Opens: true, Lacks: "CUDA 12, cuDNN 9"},
+		"static":     {CUDA: "11", Alone: true, Opens: true},
+		"kernels":    {Alone: true, Opens: true},
 		"splat":      {JIT: true},
 		"graph":      {Torch: ">=2.0.0,<=2.2.1"},
 		"plain":      {Alone: true},
@@ -64,7 +70,7 @@ func TestCode(t *testing.T) {
 			t.Errorf("%s read in part: %+v %v", name, part, err)
 		}
 		_, row := k.Rows(matrix.Embedded(), "")
-		if alone := want.Alone && want.CUDA != ""; (row != nil) != alone || alone && (row.Driver.IsZero() || row.Ask != name) {
+		if alone := want.Alone && (want.CUDA != "" || want.Opens); (row != nil) != alone || alone && (row.Driver.IsZero() != (want.CUDA == "") || row.Ask != name || row.Apart != (want.Lacks == "")) {
 			t.Errorf("%s: row %+v", name, row)
 		}
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ type Metadata struct {
 	Name           string // as written
 	Version        string
 	RequiresPython string
+	CUDA           string // the only major that its classifiers name; "" none, or several
 	Requires       []pep508.Requirement
 	Unread         []pep508.Requirement // of which no more than the name is understood
 }
@@ -30,6 +32,7 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 	}
 	head, _, _ := strings.Cut(strings.ReplaceAll(string(b), "\r\n", "\n"), "\n\n")
 	m := &Metadata{}
+	majors := map[string]bool{}
 	for line := range strings.SplitSeq(head, "\n") {
 		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 			continue // the second line of a header; none that is used here has one
@@ -46,6 +49,12 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 			m.Version = value
 		case "requires-python":
 			m.RequiresPython = value
+		case "classifier":
+			if v, ok := strings.CutPrefix(value, "Environment :: GPU :: NVIDIA CUDA :: "); ok {
+				v, _, _ = strings.Cut(v, " ")
+				v, _, _ = strings.Cut(v, ".")
+				majors[v] = true
+			}
 		case "requires-dist":
 			if len(m.Requires) == maxRequires {
 				return nil, fmt.Errorf("METADATA has more than %d requirements", maxRequires)
@@ -56,6 +65,9 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 				m.Unread = append(m.Unread, r)
 			}
 		}
+	}
+	if len(majors) == 1 {
+		m.CUDA = slices.Collect(maps.Keys(majors))[0]
 	}
 	if !plainName(m.Name) || !plainName(m.Version) {
 		return nil, fmt.Errorf("METADATA names no project and version")

@@ -226,8 +226,8 @@ func (v *view) combination(label string, c resolver.Choice) {
 		s = "the newest torch of that index, build " + c.Build
 	} else if c.Torch == "" { // other frameworks
 		s = strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", ") + " on the CPU"
-		if c.CUDA != "" {
-			s = strings.Join(slices.Sorted(maps.Values(c.Ask)), ", ")
+		if len(c.Ask) > 0 {
+			s = strings.Join(slices.Compact(slices.Sorted(maps.Values(c.Ask))), ", ")
 		}
 	}
 	for _, name := range []string{"torchvision", "torchaudio"} {
