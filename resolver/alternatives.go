@@ -53,7 +53,10 @@ func (s advice) forTheTarget(o *outcome) []string {
 		}
 		rows := s.p.wheels(r.Name)
 		i := slices.IndexFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.p.cache.admits(r.Spec, e.Version) })
-		if i >= 0 && o.q.packages().forCUDA(rows[i]) && (rows[i].Fails == "import" || rows[i].Fails == "") {
+		places := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
+		forGPUs := slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return len(e.CUDA) > 0 }) &&
+			!slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return slices.Contains(e.CUDA, cpu) })
+		if i >= 0 && o.q.packages().forCUDA(rows[i]) && (rows[i].Fails == "import" || rows[i].Fails == "") || i < 0 && forGPUs {
 			return []string{fmt.Sprintf(cudaAlone, r.Name)}
 		}
 	}
@@ -164,7 +167,9 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	var out []string
 	list := archList(gpus)
 	for _, r := range s.p.req.packages {
-		if name := s.builtFrom(r); name != "" && list != "" {
+		if why := Unbuildable(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), gpus); why != "" {
+			out = append(out, why)
+		} else if name := s.builtFrom(r); name != "" && list != "" {
 			out = append(out, fmt.Sprintf(
 				"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
 				name, list))

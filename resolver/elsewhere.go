@@ -84,15 +84,14 @@ func (q packages) archsServe(archs []string) bool {
 	return len(archs) == 0 || len(archsFor(archs, q.a.gpus)) > 0
 }
 
-// Unbuildable says that a package's sources hold no code for some GPU; "" they do, or
-// nothing is known of them.
+// Unbuildable says that neither a package's wheels elsewhere nor its sources hold code for
+// some GPU; "" they do, or nothing is known of them.
 func Unbuildable(rows []matrix.Elsewhere, gpus []machine.GPU) string {
-	for _, e := range rows {
-		if e.Build != "" && len(e.Archs) > 0 && len(gpus) > 0 && len(archsFor(e.Archs, gpus)) == 0 {
-			return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", e.Package, gpuNames(gpus), strings.Join(e.Archs, ", "))
-		}
+	known := xslices.Filter(rows, func(e matrix.Elsewhere) bool { return len(e.Archs) > 0 })
+	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(e.Archs, gpus)) > 0 }) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", known[0].Package, gpuNames(gpus), strings.Join(known[0].Archs, ", "))
 }
 
 // archsFor are those of a list that GPUs need, each GPU's own or the newest older one of
@@ -240,7 +239,7 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 			r.Name, torchName(other), torchName(chosen), ask, line(other)))
 	}
 	for _, e := range rows {
-		if e.Build != "" && (len(out) == 0 || other != nil || e.Alone) && (!e.Alone || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
+		if e.Build != "" && (len(out) == 0 || other != nil || e.Alone) && (len(e.CUDA) == 0 || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
 			return append(out, q.buildText(r, e, chosen))
 		}
 	}
@@ -273,11 +272,11 @@ func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
 			out = append(out, e.Version)
 		}
 	}
-	if len(out) > 0 {
-		return out
-	}
 	v, _ := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "=="))
-	return []version.Python{v} // zero where it names none
+	if len(out) == 0 || r.Spec.IsZero() {
+		out = append(out, v) // zero where it names none: a page may have what the default index has not
+	}
+	return out
 }
 
 // command is how an offer is installed, and what is known of it.
@@ -312,7 +311,10 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	}
 	archs := archsFor(e.Archs, q.a.gpus)
 	codes := text.Each(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
-	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
+	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";"), "{cuda}", fmt.Sprint(b.CUDA.Major())).Replace(e.Build)
+	if e.Kind == "stub" {
+		return fmt.Sprintf("%s: `%s`; %s", name, text, e.Note)
+	}
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
 	}

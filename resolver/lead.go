@@ -53,7 +53,7 @@ func (s frameworks) withoutTorch() *outcome {
 			continue
 		}
 		o.Reasons = append(o.Reasons, Reason{Rule: "companions",
-			Text: fmt.Sprintf("%s: the default index has source distributions only; it has to be built, or comes from an index of its own", text.Cut(r.Text, 80))})
+			Text: fmt.Sprintf("%s: the default index has no wheel of it, but source distributions", text.Cut(r.Text, 80))})
 	}
 	return o
 }

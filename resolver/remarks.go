@@ -219,6 +219,11 @@ func (q remarks) farBehind(e extension, b *matrix.Build) []string {
 }
 
 func (q remarks) ownRemarks(e extension, b *matrix.Build) []string {
+	for _, name := range q.a.p.m.BroughtBy(e.name) {
+		if rows := q.a.p.wheels(name); q.a.accel == cuda && len(rows) > 0 && strings.Contains(rows[0].Note, "JIT") {
+			return []string{fmt.Sprintf("%s brings %s, which %s", e.name, name, compiledLater)}
+		}
+	}
 	switch {
 	case q.a.p.isFramework(e.name) && !isConda(b):
 	case e.row == nil:
@@ -251,13 +256,15 @@ func (q remarks) withoutRow(e extension, b *matrix.Build) []string {
 	return out
 }
 
+const compiledLater = "has no compiled GPU code: it is compiled at its first use, with nvcc of torch's own CUDA and a C++ compiler, which nothing here brings"
+
 // codeRemarks is what there is to know of the GPU code of a package's release.
 func (q remarks) codeRemarks(e extension, b *matrix.Build) []string {
 	c := q.a.packages().codeOf(e.row)
 	lacks := ""
 	switch {
 	case strings.Contains(e.row.Note, "JIT"):
-		lacks = "has no compiled GPU code: it is compiled at its first use, with nvcc of torch's own CUDA and a C++ compiler, which nothing here brings"
+		lacks = compiledLater
 	case e.row.Proof == matrix.ByWheel && e.row.OS != "" && c.cuda == "" && len(c.rows) == 0 && len(e.row.TorchLabels) == 0:
 		lacks = "links no CUDA and holds no code for a GPU: unless it compiles its own, it computes on the CPU"
 	}

@@ -45,7 +45,14 @@ func (c *Client) Codes(ctx context.Context, name, since string, known func(v ver
 	slices.SortStableFunc(all, func(a, b *Code) int {
 		return cmp.Or(strings.Compare(a.OS+a.Arch, b.OS+b.Arch), newerFirst(a.Version, b.Version))
 	})
-	return all, c.whole(all, jobs, read)
+	err = c.whole(all, jobs, read)
+	for _, k := range all { // what a static library does not say, that of another system does
+		same := func(o *Code) bool { return o.Version == k.Version && o.CUDA != "" }
+		if o, ok := xslices.Find(all, same); ok && k.CUDA == "" && k.Native != "" {
+			k.CUDA = o.CUDA
+		}
+	}
+	return all, err
 }
 
 // whole reads the rest of what needs no torch and whose CUDA stands nowhere, and of what
