@@ -1,12 +1,12 @@
 """What the loop does, and a worker of its loader: a thread looks at its stack now and then, ever more seldom, and adds up
 the time by part of the loop, by the job's own line and by what that calls. It needs no right and no signal, is gone while
-the process forks, and is no thread of `threading`. It gets the GIL late, where Python lets it go: at a call of torch's. So
-gc.callbacks tell the collector's time, and what made a look late is Python before that call; and where no other thread of
-Python's wants the GIL, it is asked for after 1 ms rather than 5, or no call of C that takes 3 would ever be seen."""
+the process forks, and is no thread of `threading`. It gets the GIL where Python lets it go, which the collector never does:
+gc.callbacks tell its time. Before a look the GIL is asked for after 0.1 ms rather than 5, or short Python, and a call of C
+that takes 3 ms, would pass for the call of torch's that follows: always where no other thread might ask for it, else for a moment."""
 import _thread, builtins, gc, linecache, opcode, os, re, sys
 import _envfix_probe as P
-SHORTEST, LONGEST, SPREAD, TOP, LATE = 0.008, 5.0, 250, 10, 1500000  # seconds between looks: a SPREADth of the time since the loop began
-USUAL, SOON = 0.005, 0.001  # seconds until the GIL is asked for: Python's own, and while nobody else would ask for it
+SHORTEST, LONGEST, SPREAD, TOP = 0.008, 5.0, 250, 10  # seconds between looks: a SPREADth of the time since the loop began
+USUAL, SOON, NEAR = 0.005, 0.000125, 0.01  # seconds until the GIL is asked for: Python's own, and that for a look; how long before it at most
 HERE, TORCH = os.path.dirname(os.path.abspath(__file__)) + os.sep, ("torch.", "torch_")
 CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PRECALL")) and "INTRINSIC" not in name}
 OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
@@ -21,7 +21,7 @@ PLACES = [(k, tuple(names.split())) for k, names in (
     ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
     ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
     ("logging", "torch.utils.tensorboard. tensorboard. tensorboardX. logging. wandb. mlflow. tqdm. rich. matplotlib. seaborn. plotly. comet_ml. neptune. "
-     "clearml. aim. visdom. loguru."), ("", "torch."),
+     "clearml. aim. visdom. loguru. torch._tensor_str. numpy._core.arrayprint. numpy.core.arrayprint. pandas.io.formats."), ("", "torch."),
     ("metrics", "sklearn.metrics. torchmetrics. torcheval. evaluate. nltk. rouge_score. sacrebleu. jiwer. pycocotools. seqeval. scipy.stats."))]
 WORDS = [(k, set(words.split())) for k, words in (
     ("saving", "save saving dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
@@ -150,7 +150,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     inside = stack[:top][::-1] if own else stack[::-1]
     call = native(own) if top == 0 else whole(stack[cut]) if cut is not None else called(inside)
     if part in ("", "forward") and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
-        kind = next((k for k, w in WORDS if top == 0 and w & set(words(call))), "")
+        kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
             part = kind
         elif top == 0 and call.rpartition(".")[2] in ("to", "cuda", "pin_memory"):
@@ -254,33 +254,31 @@ def end():
 
 os.register_at_fork(before=stop, after_in_parent=again, after_in_child=child)  # a process with a second thread may not fork in peace
 
-def queued(fd):  # how long this thread was ready and another program had its processor
-    return int(os.pread(fd, 64, 0).split()[1]) if fd is not None else 0
-
 def patient(usual):  # what the job itself set stays
     if sys.getswitchinterval() in (USUAL, SOON):
         sys.setswitchinterval(USUAL if usual else SOON)
 
 def run(told, done):
-    fd = None
     try:
-        n, path = 0, "/proc/self/task/%d/schedstat" % _thread.get_native_id()
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else None
+        n = 0
         while True:
             n += 1
             wait = min(LONGEST, max(SHORTEST, (P.now() - L["begun"]) / 1e9 / SPREAD)) * (0.5 + n * 0.618 % 1)  # uneven: no rhythm hides from it
-            patient(_thread._count() > 1)
-            t, crowd = P.now(), queued(fd)
+            alone = _thread._count() == 1
+            patient(not alone)
             if told.acquire(True, wait):
                 break
-            look(P.now() - t - wait * 1e9 - queued(fd) + crowd > LATE)
+            if not alone:  # this thread came late, so what runs now is no sample
+                patient(False)
+                if told.acquire(True, NEAR * (n * 0.414 % 1)):
+                    break
+            look()
     except Exception:
         pass
     patient(True)
-    fd is not None and os.close(fd)
     done.release()
 
-def look(late):
+def look():
     if P.S["warm"]:
         P.S["warm"] = False
         begin()
@@ -294,8 +292,6 @@ def look(late):
     if s and s[0] == "forward" and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
         L["model"] = True
         return begin()
-    if late and s and s[2] and s[0] in ("between", "copy", "sync", "forward", "backward"):
-        s = (s[0], s[1], -s[2], *s[3:])  # somewhere before this line
     if s:
         got = into.setdefault(s, [0, 0])
         got[0], got[1] = got[0] + dt, got[1] + 1
@@ -311,12 +307,7 @@ def look(late):
         tell()
 
 def tell():
-    sums, parts = {}, {}
-    for k, v in sorted(L["sums"].items(), key=lambda p: -p[0][2]):  # what came before a line is the Python that was seen most in its file
-        if k[2] < 0:
-            k = max((o for o in sums if o[0] == "python" and o[1] == k[1]), key=lambda o: sums[o][0], default=(*k[:2], -k[2], *k[3:]))
-        got = sums.setdefault(k, [0, 0])
-        got[0], got[1] = got[0] + v[0], got[1] + v[1]
+    sums, parts = L["sums"], {}
     top = sorted(sums.items(), key=lambda p: -p[1][0])
     for k, v in top:
         parts[k[0]] = parts.get(k[0], 0) + v[0]
