@@ -122,7 +122,8 @@ def frames():  # of the loop's thread, innermost first
         on and gc.enable()
 
 def spot(stack, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, Python that imports, or the probe
-    if stack[0].f_code.co_filename.startswith(HERE) or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
+    top = stack[0].f_code  # where the collector ends, on_gc is what first lets the GIL go
+    if top.co_filename.startswith(HERE) and top is not on_gc.__code__ or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
         return None
     stack = [g for g in stack if not g.f_code.co_filename.startswith(HERE)]
     known = [facts(g) for g in stack]
