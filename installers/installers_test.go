@@ -108,6 +108,10 @@ func TestSteps(t *testing.T) {
 	before2.Holds = []string{"numpy<2"}
 	alone := choice()
 	alone.Holds, alone.Packages = []string{"numpy<2"}, map[string]string{"torch": "2.14.1+cu126"}
+	windows := v100()
+	windows.Platform, windows.Tools, windows.Pythons[0].Path = machine.Platform{OS: "windows", Arch: "x86_64"}, nil, ""
+	unseen := v100()
+	unseen.Tools, unseen.Pythons = nil, nil
 	mine := v100()
 	mine.Env["PIP_INDEX_URL"] = "https://me:secret@pkgs.example/simple"
 
@@ -157,6 +161,21 @@ func TestSteps(t *testing.T) {
 		{name: "pip cannot bring a Python", machine: oldPython, choice: choice(), target: plan.Target{Manager: "pip"}, want: []string{
 			"python: manual install Python 3.12, or drop `--manager pip`: uv brings its own",
 		}},
+		{name: "pip on a Windows that was described: its launcher finds the Python", machine: windows, choice: choice(), target: plan.Target{Manager: "pip", InPlace: true},
+			request: resolver.Request{Described: true}, want: []string{
+				"venv: py -3.12 -m venv {gen}",
+				"torch: {gen}/Scripts/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+				"check: {gen}/Scripts/python -I -m pip --isolated check",
+				"verify: verify 2.14.1+cu126",
+			}},
+		{name: "pip on a Linux that was described", machine: unseen, choice: choice(), target: plan.Target{Manager: "pip"},
+			request: resolver.Request{Described: true}, want: []string{
+				"venv: python3.12 -m venv {gen}",
+				"torch: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --index-url " + cu126 + " torch==2.14.1+cu126 torchvision==0.29.1+cu126",
+				"check: {gen}/bin/python -I -m pip --isolated check",
+				"verify: verify 2.14.1+cu126",
+				"switch: switch .venv",
+			}},
 		{name: "default index: no label, no index", machine: v100(), choice: defaultIndex, want: []string{
 			"venv: /usr/bin/uv venv --no-project --python /usr/bin/python3 {gen}",
 			"torch: /usr/bin/uv pip install --python {gen}/bin/python --only-binary :all: torch==2.15.0 torchvision==0.30.0",

@@ -15,6 +15,9 @@ func (b *builder) bin() string {
 	return "bin"
 }
 
+// unseen reports whether nobody looked which programs the machine has: it was described.
+func (b *builder) unseen() bool { return b.r.Described && len(b.h.Tools) == 0 }
+
 func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
 
 // interpreter returns a found Python that is the chosen version: the release of the

@@ -2,6 +2,7 @@ package installers
 
 import (
 	"fmt"
+	"slices"
 
 	"envfix/internal/plan"
 )
@@ -13,7 +14,12 @@ func (p pip) steps(b *builder) error { b.venv(p); return nil }
 
 func (pip) bring(b *builder) (string, bool) {
 	py, ok := b.interpreter()
-	if !ok {
+	switch {
+	case !ok && b.unseen() && b.h.Platform.OS == "windows":
+		return "py", true // PEP 397's launcher, which python.org's installer brings
+	case !ok && b.unseen():
+		return "python" + b.choice.Python, true
+	case !ok:
 		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and there is no " + b.choice.Python,
 			Manual: &plan.Manual{Text: fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)}})
 		return "", false
@@ -27,8 +33,12 @@ func (pip) bring(b *builder) (string, bool) {
 	return py.Path, true
 }
 
-func (pip) create(_ *builder, exe string) *plan.Run {
-	return &plan.Run{Argv: []string{exe, "-m", "venv", gen}, Env: map[string]string{}}
+func (pip) create(b *builder, exe string) *plan.Run {
+	argv := []string{exe, "-m", "venv", gen}
+	if exe == "py" {
+		argv = slices.Insert(argv, 1, "-"+b.choice.Python)
+	}
+	return &plan.Run{Argv: argv, Env: map[string]string{}}
 }
 
 // forget does nothing: pip keeps archives, not files.

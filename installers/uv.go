@@ -20,8 +20,8 @@ func (u uv) bring(b *builder) (string, bool) {
 	if t, ok := tool(b.h, "uv"); ok {
 		return t.Path, true
 	}
-	if b.r.Described && len(b.h.Tools) == 0 {
-		return "uv", true // a facts file needs no tools in it
+	if b.unseen() {
+		return "uv", true
 	}
 	python, ok := anyPython(b.h)
 	if b.t.Bring != "" && (!ok || b.t.Unpack) {
@@ -71,7 +71,11 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 	py := here.Path
 	if !found {
 		py = b.choice.Python
-		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: "there is no interpreter of " + py + "; uv keeps its own beside the system's",
+		why := "there is no interpreter of " + py
+		if b.unseen() {
+			why = "nobody looked whether it is there, and then this does nothing"
+		}
+		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: why + "; uv keeps its own beside the system's",
 			Run: &plan.Run{Argv: u.command(b, exe, "python", "install", py), Env: b.src.online(u)}, Bytes: 0})
 	}
 	return &plan.Run{Argv: u.command(b, exe, "venv", "--no-project", "--python", py, gen), Env: b.src.environment(u)}

@@ -67,6 +67,7 @@ var (
 	address   = lazy.Regexp(`^https?://[^\x00-\x20@]{1,1000}$`)
 	number    = lazy.Regexp(`^[0-9]{1,5}$`)
 	pythonExe = lazy.Regexp(`^python[0-9.]{0,5}t?(\.exe)?$`)
+	pyVersion = lazy.Regexp(`^-3\.[0-9]{1,2}t?$`)
 	ownPlace  = lazy.Regexp(`^\{(gen|tools)\}(/[A-Za-z0-9._-]+)*$`)
 	fetchFile = lazy.Regexp(`^\{tools\}/[0-9A-F]{8}\.pub$`)
 	fetchFrom = lazy.Regexp(`^https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[0-9A-Fa-f]{8}\.pub$`)
@@ -132,6 +133,8 @@ func userArgs(name string, args []string) bool {
 	switch {
 	case pythonExe().MatchString(name):
 		return pythonArgs(args)
+	case name == "py":
+		return len(args) > 0 && pyVersion().MatchString(args[0]) && pythonArgs(args[1:])
 	case name == "uv":
 		return uvArgs(args)
 	case slices.Contains(managers.Conda(), name):

@@ -42,6 +42,7 @@ func TestThreat18HostilePlan(t *testing.T) {
 	}
 	for name, s := range map[string]plan.Step{
 		"a shell": run("/bin/sh", "-c", "id"), "a shell by name": run("sh", "-c", "id"), "python -c": run("/usr/bin/python3", "-c", "import os"),
+		"py -c": run("py", "-3.12", "-c", "import os"), "py of a script": run("py", "-x.py", "-m", "venv", "{gen}"),
 		"another module": run("/usr/bin/python3", "-m", "http.server"), "a script": run("/usr/bin/python3", "x.py"), "env": run("/usr/bin/env", "uv", "pip"),
 		"a planted uv": run("/tmp/evil/uv", "pip", "install", "torch"), "out of its tools": run("{tools}/../evil/uv", "pip", "install", "x"),
 		"LD_PRELOAD": env("LD_PRELOAD", "/tmp/x.so"), "PYTHONPATH": env("PYTHONPATH", "/tmp"), "PATH": env("PATH", "/tmp"), "pip's configuration": env("PIP_CONFIG_FILE", "/tmp/pip.conf"),
@@ -68,9 +69,10 @@ func TestThreat18HostilePlan(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]plan.Step{
-		"pip":       with("--index-url", "https://download.pytorch.org/whl/cu126", "--only-binary", ":all:", "torch==2.9.1+cu126"),
-		"a profile": block("/home/me/.bashrc", `LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH-}" | tr ':' '\n' | { grep -Fxv -- '/usr/local/cuda/lib64' || :; } | paste -sd: -)`),
-		"uv":        run("{envfix}", "__bring", "--default-index", "https://index.example/simple", "uv", "{tools}/uv"), "python": run("{envfix}", "__bring", "python", "{tools}/python"),
+		"pip":               with("--index-url", "https://download.pytorch.org/whl/cu126", "--only-binary", ":all:", "torch==2.9.1+cu126"),
+		"a profile":         block("/home/me/.bashrc", `LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH-}" | tr ':' '\n' | { grep -Fxv -- '/usr/local/cuda/lib64' || :; } | paste -sd: -)`),
+		"Windows' launcher": run("py", "-3.13t", "-m", "venv", "{gen}"),
+		"uv":                run("{envfix}", "__bring", "--default-index", "https://index.example/simple", "uv", "{tools}/uv"), "python": run("{envfix}", "__bring", "python", "{tools}/python"),
 	} {
 		if err := CheckUser(&plan.Plan{Steps: []plan.Step{s}}, "/home/me", installed); err != nil {
 			t.Errorf("%s: %v", name, err)

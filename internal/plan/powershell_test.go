@@ -15,6 +15,7 @@ func forWindows() *Plan {
 	p.Basis.Facts = machine.Machine{Platform: machine.Platform{OS: "windows", Arch: "x86_64"}}
 	p.Steps = []Step{
 		{ID: "venv", Title: "make it", Run: &Run{Argv: []string{"uv", "venv", "--python", "3.12", "{gen}"}, Env: map[string]string{"UV_NO_CONFIG": "1", "HTTPS_PROXY": "http://here:1"}}},
+		{ID: "pip", Title: "make it with pip", Run: &Run{Argv: []string{"py", "-3.12", "-m", "venv", "{gen}"}}},
 		{ID: "carried", Title: "write", Write: &Write{Path: "{gen}/list.txt", Content: "a==1\n$(calc)'’; calc\n"}},
 		{ID: "torch", Title: "install $(calc) `n", Run: &Run{Argv: []string{"uv", "pip", "install", "--python", "{gen}/Scripts/python", "torch==2.14.1+cu130; x"}}},
 		{ID: "hand", Title: "by hand", Manual: &Manual{Text: "reboot", Reboot: true}},
@@ -35,10 +36,12 @@ func TestPowerShell(t *testing.T) {
 		"# warning: a b\n",
 		"$target = 'it''s ‘‘mine’’'\n",
 		"Invoke-Step @{ 'UV_NO_CONFIG' = '1' } $uv @('venv', '--python', '3.12', $gen)\n",
+		"@(@('py', '-3.12'), @('python', '-E'), @('python3', '-E'))",
+		"Invoke-Step @{} $python @('-m', 'venv', $gen)\n",
 		"($gen + '/list.txt')), 'a==1\n$(calc)''’’; calc\n')\n",
-		"  Write-Output 'step 3 of 5: install $(calc) `n'\n",
+		"  Write-Output 'step 4 of 6: install $(calc) `n'\n",
 		"($gen + '/Scripts/python'), 'torch==2.14.1+cu130; x')\n",
-		"if ($From -le 4) {\n  Write-Output 'step 4 of 5: by hand'\n  Write-Output 'reboot'\n  Write-Output 'then run this script again with -From 5'\n  exit 7\n}\n",
+		"if ($From -le 5) {\n  Write-Output 'step 5 of 6: by hand'\n  Write-Output 'reboot'\n  Write-Output 'then run this script again with -From 6'\n  exit 7\n}\n",
 		"assert torch.version.cuda == ''13.0'', torch.version.cuda')\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -54,9 +57,9 @@ func TestPowerShell(t *testing.T) {
 func TestPowerShellRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Plan){
 		"another system":    func(p *Plan) { p.Basis.Facts.Platform.OS = "linux" },
-		"a double quote":    func(p *Plan) { p.Steps[2].Run.Argv[5] = `a"b` },
-		"an empty argument": func(p *Plan) { p.Steps[2].Run.Argv[5] = "" },
-		"an escape":         func(p *Plan) { p.Steps[2].Run.Argv[5] = "a\x1b[2J" },
+		"a double quote":    func(p *Plan) { p.Steps[3].Run.Argv[5] = `a"b` },
+		"an empty argument": func(p *Plan) { p.Steps[3].Run.Argv[5] = "" },
+		"an escape":         func(p *Plan) { p.Steps[3].Run.Argv[5] = "a\x1b[2J" },
 		"an escape in DIR":  func(p *Plan) { p.Target.Dir = "a\x07" },
 		"root":              func(p *Plan) { p.Steps[0].Root = true },
 		"a rename":          func(p *Plan) { p.Steps[0].Run, p.Steps[0].Switch = nil, &Switch{Dir: ".venv"} },

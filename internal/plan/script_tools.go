@@ -49,7 +49,7 @@ func (s *script) elsewhere(r Run) Run {
 	case program == "uv" || program == "conda":
 		r.Argv[0] = "{" + program + "}"
 	case program == "python":
-		r.Argv[0] = "{python}"
+		r.Argv = slices.Concat([]string{"{python}"}, r.Argv[slices.Index(r.Argv, "-m"):])
 	}
 	for i, a := range r.Argv {
 		if i > 0 && r.Argv[i-1] == "--python" && path.IsAbs(a) {
@@ -73,7 +73,7 @@ func toolOf(r Run) string {
 		return ""
 	case slices.Contains(managers.Conda(), name):
 		return "conda"
-	case strings.HasPrefix(name, "python") && len(r.Argv) > 2 && r.Argv[2] == "venv":
+	case (name == "py" || strings.HasPrefix(name, "python")) && slices.Contains(r.Argv[:min(4, len(r.Argv))], "venv"):
 		return "python"
 	}
 	return ""
