@@ -74,10 +74,7 @@ func (b *builder) isConda() bool {
 	if m, _ := managers.Find(b.t.Manager); m.MakesConda() {
 		return true
 	}
-	if len(b.steps) > 0 { // a virtual environment is built
-		return false
-	}
-	return slices.ContainsFunc(b.h.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "conda" })
+	return (b.t.InPlace || len(b.steps) == 0) && b.inEnvironment("conda") // else a virtual environment is built
 }
 
 // activateLine is the line of a POSIX shell for one change; "" for what the

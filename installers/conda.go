@@ -39,7 +39,7 @@ func (c conda) steps(b *builder) error {
 		return nil
 	}
 	argv := []string{exe, "create", "--yes", "--prefix", gen, "--override-channels"}
-	if b.t.InPlace {
+	if b.t.InPlace && b.inEnvironment("conda") {
 		argv = []string{exe, "install", "--yes", "--prefix", gen, "--override-channels"}
 	}
 	if b.src.offline {

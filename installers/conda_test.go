@@ -27,6 +27,11 @@ func TestConda(t *testing.T) {
 	turing.Tools = []machine.Tool{{Name: "micromamba", Path: "/opt/mm/micromamba"}, {Name: "conda", Path: "/opt/conda/bin/conda"}}
 	volta := v100()
 	volta.Tools = turing.Tools
+	active := turing
+	active.Pythons = []machine.Python{{Version: "3.12.4", Path: "/home/me/env/bin/python", Active: true, Source: "conda"}}
+	windows := turing // of which this one's active environment is none
+	windows.Platform, windows.Tools = machine.Platform{OS: "windows", Arch: "x86_64"}, nil
+	windows.Pythons = []machine.Python{{Version: "3.12.4", Active: true, Source: "conda"}}
 	for _, test := range []struct {
 		name    string
 		machine machine.Machine
@@ -43,7 +48,11 @@ func TestConda(t *testing.T) {
 			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cuda129* cuda-version=12.9 cudnn<9.11 numpy>=2 numpy<3 torchvision",
 			"verify: verify 2.13.0", "switch: switch .venv",
 		}},
-		{"a CPU build, in place, offline", turing, cpu, resolver.Request{}, plan.Target{Manager: "conda", InPlace: true, Offline: true}, []string{
+		{"a described Windows, where all is in place: there is none yet", windows, cpu, resolver.Request{Described: true}, plan.Target{Manager: "conda", InPlace: true}, []string{
+			"conda: conda create --yes --prefix {gen} --override-channels --channel conda-forge python=3.12 pytorch=2.13.0=cpu*",
+			"verify: verify 2.13.0",
+		}},
+		{"a CPU build, in place, offline", active, cpu, resolver.Request{}, plan.Target{Manager: "conda", InPlace: true, Offline: true}, []string{
 			"conda: /opt/conda/bin/conda install --yes --prefix {gen} --override-channels --offline --channel conda-forge python=3.12 pytorch=2.13.0=cpu*",
 			"verify: verify 2.13.0",
 		}},
@@ -61,6 +70,9 @@ func TestConda(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := must(t, test.machine, test.request, install(test.choice), test.target)
+			if on := test.machine.Platform.OS; on == "windows" && (p.Interpreter() != "python" || p.EnvFixes[len(p.EnvFixes)-1].Value != ".venv") {
+				t.Errorf("conda's Python is in its root on Windows: %s, %v", p.Interpreter(), p.EnvFixes)
+			}
 			if diff := cmp.Diff(test.want, commands(p)); diff != "" {
 				t.Error(diff)
 			}

@@ -99,7 +99,7 @@ func rightPython(h machine.Machine, want string) bool {
 // leftBehind warns of what an environment in use holds and the new one will not:
 // one that is activated elsewhere, or conda's.
 func (b *builder) leftBehind() {
-	if !b.inEnvironment() || b.t.InPlace {
+	if !b.inEnvironment("venv", "conda") || b.t.InPlace {
 		return // a system's Python keeps what it has
 	}
 	asked := xslices.Set(b.r.Requirements, func(q pep508.Requirement) string { return q.Name })
@@ -120,13 +120,9 @@ func (b *builder) leftBehind() {
 	b.warn("the new environment does not hold what the one in use does besides (%s%s): name them, use `-r FILE`, or `--in-place`", strings.Join(shown, ", "), rest)
 }
 
-// inEnvironment reports whether the facts are of an environment, which the plan
-// replaces, and not of a system's Python.
-func (b *builder) inEnvironment() bool {
-	for _, p := range b.h.Pythons {
-		if p.Active && (p.Source == "venv" || p.Source == "conda") {
-			return true
-		}
-	}
-	return false
+// inEnvironment reports whether the facts are of an environment of one of the kinds, venv
+// or conda, which the plan replaces, and not of a system's Python, nor of one that is on
+// another system.
+func (b *builder) inEnvironment(kinds ...string) bool {
+	return slices.ContainsFunc(b.h.Pythons, func(p machine.Python) bool { return p.Active && p.Path != "" && slices.Contains(kinds, p.Source) })
 }

@@ -18,7 +18,12 @@ func (b *builder) bin() string {
 // unseen reports whether nobody looked which programs the machine has: it was described.
 func (b *builder) unseen() bool { return b.r.Described && len(b.h.Tools) == 0 }
 
-func (b *builder) python() string { return gen + "/" + b.bin() + "/python" }
+func (b *builder) python() string {
+	if b.h.Platform.OS == "windows" && b.isConda() { // it has its Python in its root
+		return gen + "/python"
+	}
+	return gen + "/" + b.bin() + "/python"
+}
 
 // interpreter returns a found Python that is the chosen version: the release of the
 // environment in use first, since what is carried over may ask for it

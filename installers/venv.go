@@ -97,7 +97,7 @@ func (b *builder) environment(tool wheelTool) (exe string, ok bool) {
 	if b.t.Repair != nil {
 		tool.forget(b, exe, b.t.Repair.Fetch)
 	}
-	if !b.t.InPlace || !b.inEnvironment() {
+	if !b.t.InPlace || !b.inEnvironment("venv", "conda") {
 		run := tool.create(b, exe)
 		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(), Run: run})
 	}

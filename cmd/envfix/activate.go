@@ -26,13 +26,13 @@ func ready(dir string, before bool) string {
 // activation is what somebody types in a shell to put the environment into use; ""
 // where it has nothing for that.
 func activation(dir, shell string) string {
-	if runtime.GOOS == "windows" {
-		return ui.Clean(dir) + `\Scripts\activate`
-	}
 	quoted := text.Command(dir)
 	has := func(file string) bool {
 		_, err := os.Stat(filepath.Join(dir, file))
 		return err == nil
+	}
+	if runtime.GOOS == "windows" && !has("conda-meta") {
+		return ui.Clean(dir) + `\Scripts\activate`
 	}
 	own := map[string][2]string{ // of uv and the standard library; sh reads none of them, and they not sh's
 		"fish": {"source", ".fish"}, "csh": {"source", ".csh"}, "tcsh": {"source", ".csh"}, "nu": {"overlay use", ".nu"},

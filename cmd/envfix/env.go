@@ -102,11 +102,9 @@ func environment(name string) (dir, bin string, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", "", missing(err)
 	}
-	for _, sub := range []string{"bin", "Scripts"} {
-		for _, python := range []string{"python", "python.exe"} {
-			if _, err := os.Stat(filepath.Join(dir, sub, python)); err == nil {
-				return dir, filepath.Join(dir, sub), nil
-			}
+	for _, python := range []string{"bin/python", "Scripts/python", "Scripts/python.exe", "python.exe"} {
+		if _, err := os.Stat(filepath.Join(dir, python)); err == nil {
+			return dir, filepath.Dir(filepath.Join(dir, python)), nil
 		}
 	}
 	return "", "", missing(nil)

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
+	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
@@ -63,10 +63,7 @@ func environmentPython(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	if runtime.GOOS == "windows" {
-		return filepath.Join(dir, "Scripts", "python.exe")
-	}
-	return filepath.Join(dir, "bin", "python")
+	return apply.Python(dir)
 }
 
 // kernelText says what follows the plan's steps, since it reaches beyond the
@@ -77,10 +74,7 @@ func kernelText(p *plan.Plan, dir, name string) string {
 	}
 	argv := kernelArgv(dir, name)
 	if p.Basis.Request.Described { // its path there is not known here
-		argv[0] = dir + "/bin/python"
-		if p.Basis.Facts.Platform.OS == "windows" {
-			argv[0] = dir + `\Scripts\python.exe`
-		}
+		argv[0] = dir + "/" + p.Interpreter()
 	}
 	return fmt.Sprintf("\nthen, beyond %s: register it with Jupyter as the kernel %s\n  %s\n",
 		ui.Clean(dir), name, ui.Clean(strings.Join(argv, " ")))
@@ -88,17 +82,17 @@ func kernelText(p *plan.Plan, dir, name string) string {
 
 // kernelScript is the same as the last lines of a plan's script: the name holds nothing
 // that a shell reads otherwise (badKernel).
-func kernelScript(name string, powershell bool) text.Quoted {
+func kernelScript(name, python string, powershell bool) text.Quoted {
 	switch {
 	case name == "":
 		return text.Const("")
 	case powershell:
-		return text.Form("\n# beyond the environment: a kernel for Jupyter\nInvoke-Step @{} ($gen + '/Scripts/python') "+
-			"@('-I', '-m', 'ipykernel', 'install', '--user', '--name', '%s', '--display-name', '%[1]s')\n", text.Word(name))
+		return text.Form("\n# beyond the environment: a kernel for Jupyter\nInvoke-Step @{} ($gen + '/%s') "+
+			"@('-I', '-m', 'ipykernel', 'install', '--user', '--name', '%s', '--display-name', '%[2]s')\n", text.Word(python), text.Word(name))
 	}
 	return text.Form("\n# beyond the environment: a kernel for Jupyter, where it looks for one\n"+
 		`user ${JUPYTER_DATA_DIR:+"JUPYTER_DATA_DIR=$JUPYTER_DATA_DIR"} ${XDG_DATA_HOME:+"XDG_DATA_HOME=$XDG_DATA_HOME"} \`+"\n"+
-		`  "$target"/bin/python -I -m ipykernel install --user --name %s --display-name %[1]s`+"\n", text.Word(name))
+		`  "$target"/%s -I -m ipykernel install --user --name %s --display-name %[2]s`+"\n", text.Word(python), text.Word(name))
 }
 
 // A kernel is one that envfix registered: so that a rollback can take it away.

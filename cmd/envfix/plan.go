@@ -143,7 +143,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if b, err := plan.Encode(p); err == nil {
 			warnHidden(string(b))
 		}
-		return writeForm(w, text.Form("%s%s", write(p), kernelScript(v.kernel, v.ps1)), "`--json` has no such limit")
+		return writeForm(w, text.Form("%s%s", write(p), kernelScript(v.kernel, p.Interpreter(), v.ps1)), "`--json` has no such limit")
 	}
 	look := style(w)
 	look.Verbose = v.verbose

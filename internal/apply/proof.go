@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -48,6 +49,9 @@ type GPUProof struct {
 // Python returns the interpreter of the environment dir.
 func Python(dir string) string {
 	if runtime.GOOS == "windows" {
+		if _, err := os.Stat(filepath.Join(dir, "conda-meta")); err == nil {
+			return filepath.Join(dir, "python.exe")
+		}
 		return filepath.Join(dir, "Scripts", "python.exe")
 	}
 	return filepath.Join(dir, "bin", "python")

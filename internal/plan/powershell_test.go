@@ -48,6 +48,11 @@ func TestPowerShell(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
+	p := forWindows()
+	p.Target.Manager = "conda"
+	if text := PowerShell(p).String(); !strings.Contains(text, "($gen + '/python') @('-I', '-c',") {
+		t.Errorf("conda's Python is in the root of its environment on Windows:\n%s", text)
+	}
 	if strings.Contains(text, "here:1") {
 		t.Error("this machine's proxy is in a script for another one")
 	}

@@ -244,11 +244,7 @@ func (s *script) verify(v Verify) {
 	if v.CUDAVisible != "" {
 		s.Add("CUDA_VISIBLE_DEVICES=%s ", quote(v.CUDAVisible))
 	}
-	python := text.Const("bin/python")
-	if s.p.Basis.Facts.Platform.OS == "windows" {
-		python = text.Const("Scripts/python")
-	}
-	s.Add("\"$gen\"/%s -I -c %s\n", python, quote(proofCode(v)))
+	s.Add("\"$gen\"/%s -I -c %s\n", text.Word(s.p.Interpreter()), quote(proofCode(v)))
 }
 
 // proofCode is the Python of the short proof.

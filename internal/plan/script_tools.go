@@ -79,6 +79,20 @@ func toolOf(r Run) string {
 	return ""
 }
 
+// Interpreter is where a plan's environment has its Python. Conda's has it in its root on
+// Windows.
+func (p *Plan) Interpreter() string {
+	m, _ := managers.Find(p.Target.Manager)
+	own := func(t Step) bool { return t.Run != nil && slices.Contains(t.Run.Argv, "{gen}/python") }
+	switch {
+	case p.Basis.Facts.Platform.OS != "windows":
+		return "bin/python"
+	case m.MakesConda() || slices.ContainsFunc(p.Steps, own):
+		return "python"
+	}
+	return "Scripts/python"
+}
+
 // bringsUV reports whether a step brings the uv of a machine without one; the
 // script brings it by itself where it is missing.
 func bringsUV(step Step) bool {
