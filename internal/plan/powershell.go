@@ -30,6 +30,8 @@ func PowerShell(p *Plan) text.Quoted {
 		}
 	}
 	switch {
+	case p.proves():
+		s.Add("Write-Output %s\n", text.PowerShell(p.ready()))
 	case len(p.Steps) > 0:
 	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
 		s.Add("[Console]::Error.WriteLine('nothing was done: this needs another driver')\nexit 1\n")
@@ -195,7 +197,7 @@ func (s *psScript) verify(v Verify) {
 	if v.CUDAVisible != "" {
 		visible = text.Form(" 'CUDA_VISIBLE_DEVICES' = %s ", text.PowerShell(v.CUDAVisible))
 	}
-	s.Add("  Invoke-Step @{%s} ($gen + '/%s') @('-I', '-c', %s)\n", visible, text.Word(s.p.Interpreter()), psArgument(strings.ReplaceAll(proofCode(v), `"`, "'")))
+	s.Add("  Invoke-Step @{%s} ($gen + '/%s') @('-I', '-c', %s)\n", visible, text.Word(s.p.Interpreter()), psArgument(strings.ReplaceAll(proofCode(v, s.p.Installs().Build), `"`, "'")))
 }
 
 // PowerShellWords returns r as the words of one line of PowerShell, its variables first;

@@ -42,7 +42,8 @@ func TestPowerShell(t *testing.T) {
 		"  Write-Output 'step 4 of 6: install $(calc) `n'\n",
 		"($gen + '/Scripts/python'), 'torch==2.14.1+cu130; x')\n",
 		"if ($From -le 5) {\n  Write-Output 'step 5 of 6: by hand'\n  Write-Output 'reboot'\n  Write-Output 'then run this script again with -From 6'\n  exit 7\n}\n",
-		"assert torch.version.cuda == ''13.0'', torch.version.cuda')\n",
+		"assert torch.version.cuda == ''13.0'', torch.version.cuda; devices = [''cuda:'' + str(i) for i in range(torch.cuda.device_count())]; ",
+		"or ''the CPU; it sees no GPU here'')')\n}\nWrite-Output 'it''s ‘‘mine’’ is ready: `it''s ‘‘mine’’\\Scripts\\activate` puts it into use'\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

@@ -74,6 +74,8 @@ func Script(p *Plan) text.Quoted {
 		s.step(i, step)
 	}
 	switch {
+	case p.proves():
+		s.Add("echo %s\n", quote(p.ready()))
 	case len(p.Steps) > 0:
 	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
 		s.Add("echo 'nothing was done: this needs another driver, which `envfix plan --change-driver --sh` plans' >&2\nexit 1\n")
@@ -237,18 +239,18 @@ func (s *script) block(b Block) {
 	s.Add(" >>%s\n", file)
 }
 
-// verify writes the short form of the proof: the imports and what torch says of
-// itself.
+// verify writes the short form of the proof: the imports, what torch says of itself, and
+// a product on each GPU that is there.
 func (s *script) verify(v Verify) {
 	s.Add("user ")
 	if v.CUDAVisible != "" {
 		s.Add("CUDA_VISIBLE_DEVICES=%s ", quote(v.CUDAVisible))
 	}
-	s.Add("\"$gen\"/%s -I -c %s\n", text.Word(s.p.Interpreter()), quote(proofCode(v)))
+	s.Add("\"$gen\"/%s -I -c %s\n", text.Word(s.p.Interpreter()), quote(proofCode(v, s.p.Installs().Build)))
 }
 
 // proofCode is the Python of the short proof.
-func proofCode(v Verify) string {
+func proofCode(v Verify, build string) string {
 	code := "import " + strings.Join(v.Imports, ", ")
 	check := func(what, want string) {
 		code += fmt.Sprintf("; assert %s == %q, %s", what, want, what)
@@ -264,5 +266,22 @@ func proofCode(v Verify) string {
 	if v.GPUs > 0 {
 		code += fmt.Sprintf("; assert torch.cuda.device_count() == %d, torch.cuda.device_count()", v.GPUs)
 	}
-	return code
+	if v.Torch == "" {
+		return code
+	}
+	// One product on each GPU that is there, exact in any precision, and what came of it.
+	return code + "; devices = " + devices(build) + `; ones = [torch.ones(64, 64, device=d) for d in devices]; ` +
+		`wrong = [str(x.device) for x in ones if (x @ x).sum().item() != 64 ** 3]; assert not wrong, wrong; ` +
+		`print("torch", torch.__version__, "computes on", ", ".join(devices) or "the CPU; it sees no GPU here")`
+}
+
+// devices is the Python of the GPUs that torch sees, where it was built for some.
+func devices(build string) string {
+	switch {
+	case build == "mps":
+		return `["mps"] * torch.backends.mps.is_available()`
+	case build == "xpu":
+		return `["xpu:" + str(i) for i in range(torch.xpu.device_count())]`
+	}
+	return `["cuda:" + str(i) for i in range(torch.cuda.device_count())]`
 }

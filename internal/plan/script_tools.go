@@ -93,6 +93,26 @@ func (p *Plan) Interpreter() string {
 	return "Scripts/python"
 }
 
+// proves reports whether a plan ends with an environment that proved itself.
+func (p *Plan) proves() bool {
+	return slices.ContainsFunc(p.Steps, func(t Step) bool { return t.Verify != nil })
+}
+
+// ready is a script's last line: how what it made is put into use.
+func (p *Plan) ready() string {
+	m, _ := managers.Find(p.Target.Manager)
+	use := ". " + text.Command(p.Target.Dir+"/bin/activate")
+	switch {
+	case m.MakesConda() && path.IsAbs(p.Target.Dir):
+		use = m.Program + " activate " + text.Command(p.Target.Dir)
+	case m.MakesConda():
+		use = m.Program + " activate " + text.Command("./"+p.Target.Dir) // a bare name is one of conda's own
+	case p.Basis.Facts.Platform.OS == "windows":
+		use = text.Printable(p.Target.Dir) + `\Scripts\activate`
+	}
+	return text.Printable(p.Target.Dir) + " is ready: `" + use + "` puts it into use"
+}
+
 // bringsUV reports whether a step brings the uv of a machine without one; the
 // script brings it by itself where it is missing.
 func bringsUV(step Step) bool {

@@ -88,7 +88,7 @@ fi
 # w
 if [ "$from" -le 7 ]; then
 echo 'step 7 of 8: verify'
-user CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 "$gen"/bin/python -I -c 'import torch, torchvision; assert torch.__version__ == "2.14.1+cu126", torch.__version__; assert torch.version.cuda == "12.6", torch.version.cuda; assert torch.cuda.device_count() == 2, torch.cuda.device_count()'
+user CUDA_VISIBLE_DEVICES=GPU-1,GPU-2 "$gen"/bin/python -I -c 'import torch, torchvision; assert torch.__version__ == "2.14.1+cu126", torch.__version__; assert torch.version.cuda == "12.6", torch.version.cuda; assert torch.cuda.device_count() == 2, torch.cuda.device_count(); devices = ["cuda:" + str(i) for i in range(torch.cuda.device_count())]; ones = [torch.ones(64, 64, device=d) for d in devices]; wrong = [str(x.device) for x in ones if (x @ x).sum().item() != 64 ** 3]; assert not wrong, wrong; print("torch", torch.__version__, "computes on", ", ".join(devices) or "the CPU; it sees no GPU here")'
 fi
 
 # w
@@ -98,3 +98,4 @@ if [ -e "$target" ] && [ ! -L "$target" ]; then mv "$target" "$target.before"; f
 ln -sfn "$gen" "$target.next"
 mv -T "$target.next" "$target" 2>/dev/null || { rm -f "$target"; mv "$target.next" "$target"; }
 fi
+echo 'my env'\''s/.venv is ready: `. "my env'\''s/.venv/bin/activate"` puts it into use'
