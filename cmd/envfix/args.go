@@ -84,10 +84,10 @@ func descend(in *invocation, args []string, cmds []*cli.Command) (rest, early []
 		c := find(cmds, a)
 		if c == nil {
 			if len(in.path) == 0 {
-				return nil, nil, unknownCommand("command", a, names(cmds))
+				return nil, nil, unknownCommand("", a, names(cmds))
 			}
 			if in.command().Action == nil {
-				return nil, nil, unknownCommand("`envfix "+in.command().Name+"` command", a, names(cmds))
+				return nil, nil, unknownCommand(" "+strings.Join(in.words(), " "), a, names(cmds))
 			}
 			return args[i:], early, nil
 		}
@@ -182,7 +182,12 @@ func (p splitter) unknownFlag(arg string) error {
 func meant(word string, known []string) []string {
 	apart := func(k string) int { return near.Distance(strings.ToLower(word), strings.ToLower(k)) }
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool {
-		return apart(k) > max(len(word), len(k))/2 || near.Distance(word, k) > 2 && !strings.HasPrefix(k, word)
+		letters, of := strings.Trim(word, "-"), strings.Trim(k, "-") // the dashes are in every flag
+		most := max(len(letters), len(of)) / 2
+		if letters != "" && strings.HasPrefix(of, letters[:1]) {
+			most++
+		}
+		return apart(k) > most || near.Distance(word, k) > 2 && !strings.HasPrefix(k, word)
 	})
 	if len(known) == 0 {
 		return nil
@@ -198,18 +203,18 @@ var sameThing = map[string]string{
 	"activate": `eval "$(envfix env)"`, "dry-run": "envfix plan", "freeze": "envfix lock", "export": "envfix lock export",
 }
 
-func unknownCommand(what, name string, known []string) error {
-	if same, ok := sameThing[strings.ToLower(name)]; ok && what == "command" {
-		return fail.Wrong(fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), "`"+same+"` does that",
-			"`envfix --help` lists the commands")
-	}
-	f := fail.Wrong(fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)))
-	hints := meant(name, known)
-	if len(hints) == 0 && what == "command" {
+// unknownCommand is the error for a name that is none of the commands known of the words
+// before it, "" for the program's own.
+func unknownCommand(of, name string, known []string) error {
+	what, hints := "command", meant(name, known)
+	if of != "" {
+		what = "`envfix" + of + "` command"
+	} else if same, ok := sameThing[strings.ToLower(name)]; ok {
+		hints = []string{"`" + same + "` does that"}
+	} else if len(hints) == 0 {
 		hints = meantElsewhere(strings.ToLower(name))
 	}
-	f.Hints = append(hints, "`envfix --help` lists the commands")
-	return f
+	return fail.Wrong(fmt.Sprintf("unknown %s `%s`", what, ui.Clean(name)), append(hints, "`envfix"+of+" --help` lists the commands")...)
 }
 
 // meantElsewhere is the hint at a command of another program that was mistyped by a letter.

@@ -17,11 +17,12 @@ func sampleCommands() []*cli.Command {
 	nothing := func(*cli.Context) error { return nil }
 	return []*cli.Command{
 		{Name: "plan", Action: nothing, Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json"}, &cli.StringFlag{Name: "facts"}, &cli.StringFlag{Name: "cuda"},
+			&cli.BoolFlag{Name: "json"}, &cli.StringFlag{Name: "facts"}, &cli.StringFlag{Name: "cuda"}, &cli.StringFlag{Name: "os"},
 			&cli.StringSliceFlag{Name: "gpu"}, &cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}}, &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}},
 		}},
 		{Name: "lock", Action: nothing, Flags: []cli.Flag{&cli.BoolFlag{Name: "check"}}, Subcommands: []*cli.Command{
 			{Name: "show", Action: nothing, Flags: []cli.Flag{&cli.BoolFlag{Name: "json"}}},
+			{Name: "target", Subcommands: []*cli.Command{{Name: "add", Action: nothing}}},
 		}},
 		{Name: "matrix", Subcommands: []*cli.Command{{Name: "show", Action: nothing}}},
 		{Name: "run", Action: nothing, Flags: []cli.Flag{&cli.StringFlag{Name: "report"}}},
@@ -61,7 +62,10 @@ func TestParse(t *testing.T) {
 		{args: "pln", want: "unknown command `pln`; did you mean `plan`?; `envfix --help` lists the commands"},
 		{args: "instal", want: "unknown command `instal`; `envfix apply` does what `install` does elsewhere; `envfix --help` lists the commands"},
 		{args: "_nvml", want: "unknown command `_nvml`; `envfix --help` lists the commands"},
-		{args: "matrix sho", want: "unknown `envfix matrix` command `sho`; did you mean `show`?; `envfix --help` lists the commands"},
+		{args: "matrix sho", want: "unknown `envfix matrix` command `sho`; did you mean `show`?; `envfix matrix --help` lists the commands"},
+		{args: "lock target list", want: "unknown `envfix lock target` command `list`; `envfix lock target --help` lists the commands"},
+		{args: "plan --foo", want: "unknown flag `--foo`; `envfix plan --help` lists its flags"},
+		{args: "plan --gup x", want: "unknown flag `--gup`; did you mean `--gpu`?; `envfix plan --help` lists its flags"},
 		{args: "plan --jsn", want: "unknown flag `--jsn`; did you mean `--json`?; `envfix plan --help` lists its flags"},
 		{args: "plan --cudaa=12", want: "unknown flag `--cudaa`; did you mean `--cuda`?; `envfix plan --help` lists its flags"},
 		{args: "plan --bogus", want: "unknown flag `--bogus`; `envfix plan --help` lists its flags"},
