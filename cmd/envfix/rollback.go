@@ -21,7 +21,7 @@ that ID ("envfix history" lists them). It is one rename: no network, no program.
 EXAMPLES
   envfix rollback
   envfix rollback 3f2a9c81d0b7-1`,
-		Flags:  []cli.Flag{envFlag()},
+		Flags:  []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "as of apply: it asks nothing anyway"}},
 		Action: rollbackAction,
 	}
 }
