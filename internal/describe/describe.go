@@ -33,6 +33,9 @@ func (d Machine) Says() bool {
 
 // Override puts every fact that d names in place of the one in h.
 func (d Machine) Override(h *machine.Machine) error {
+	if d.OS == "" && !d.Whole && windowsText().MatchString(strings.TrimSpace(d.Driver)) {
+		d.OS = "windows" // no other system writes a driver so
+	}
 	for _, override := range []func(*machine.Machine) error{d.overrideOS, d.overrideArch, d.overrideLibc, d.overrideGPUs, d.overrideDriver} {
 		if err := override(h); err != nil {
 			return err
@@ -106,6 +109,9 @@ func (d Machine) overrideArch(h *machine.Machine) error {
 		return BadValue("arch", d.Arch, "architectures are x86_64, aarch64 (Linux) and arm64 (macOS, Windows)")
 	}
 	h.Platform.Arch = arch
+	if h.Platform.OS == "macos" && arch != "arm64" { // an Intel Mac has none of Apple's
+		h.GPUs = slices.DeleteFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.Apple })
+	}
 	return nil
 }
 

@@ -19,6 +19,7 @@ func TestWords(t *testing.T) {
 		says   string // in the error and its hint, or in what is assumed
 		wrong  bool
 		gpus   int // 0: not counted
+		none   bool
 	}{
 		{words: Machine{OS: "win11"}, os: "windows"},
 		{words: Machine{OS: "Windows 10"}, os: "windows"},
@@ -27,6 +28,10 @@ func TestWords(t *testing.T) {
 		{words: Machine{OS: "beos"}, says: "systems are", wrong: true},
 		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "31.0.15.4633"}, os: "windows", driver: "546.33"},
 		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "32.0.15.6094"}, os: "windows", driver: "560.94"},
+		{words: Machine{Driver: "31.0.15.4633"}, os: "windows", driver: "546.33"},
+		{words: Machine{GPUs: []string{"mps"}}, os: "macos", gpus: 1},
+		{words: Machine{OS: "macos", GPUs: []string{"Apple Silicon"}}, os: "macos", gpus: 1},
+		{words: Machine{OS: "macos", Arch: "x86_64"}, os: "macos", none: true},
 		{words: Machine{Driver: "12.8"}, says: "CUDA version", wrong: true},
 		{words: Machine{GPUs: []string{"RTX 3050 --os windows"}}, says: `leave "os windows" out`, wrong: true},
 		{words: Machine{GPUs: []string{"RTX 4090 banana"}}, says: `leave "banana" out`, wrong: true},
@@ -50,7 +55,7 @@ func TestWords(t *testing.T) {
 		if !c.wrong && h.Platform.OS != c.os {
 			t.Errorf("%+v: system %q, want %q", c.words, h.Platform.OS, c.os)
 		}
-		if c.gpus > 0 && len(h.GPUs) != c.gpus {
+		if (c.gpus > 0 || c.none) && len(h.GPUs) != c.gpus {
 			t.Errorf("%+v: %d GPUs, want %d", c.words, len(h.GPUs), c.gpus)
 		}
 		if c.driver != "" && (h.Driver == nil || h.Driver.Version.String() != c.driver) {

@@ -55,6 +55,8 @@ func named(name string) (namedGPU, error) {
 		return namedGPU{GPU: machine.GPU{Vendor: machine.NVIDIA, Name: "GPU of compute capability " + sm.String(), SM: sm}}, nil
 	case strings.HasPrefix(lower, "gfx") && gfxTarget().MatchString(lower):
 		return namedGPU{GPU: machine.GPU{Vendor: machine.AMD, Name: "AMD " + lower, GFX: lower}}, nil
+	case slices.Contains([]string{"mps", "metal", "apple", "apple gpu", "apple silicon"}, lower):
+		return namedGPU{GPU: appleGPU("Apple GPU")}, nil
 	case (strings.HasPrefix(lower, "apple ") || strings.HasPrefix(lower, "m")) && appleChip().MatchString(name):
 		chip := strings.ToUpper(strings.TrimPrefix(lower, "apple "))
 		head, tail, _ := strings.Cut(chip, " ")
