@@ -31,12 +31,16 @@ func (s naming) nonexistent() string {
 	}
 	if s.p.req.CUDA != "" {
 		if list := s.cudas(); !slices.Contains(list, s.p.req.CUDA) && strings.Contains(s.p.req.CUDA, ".") {
+			if len(list) == 0 {
+				return fmt.Sprintf("no build of torch is made with CUDA %s for %s %s, nor with any other", s.p.req.CUDA, s.p.h.Platform.OS, s.p.h.Platform.Arch)
+			}
 			return fmt.Sprintf("no build of torch is made with CUDA %s: there are %s", s.p.req.CUDA, strings.Join(list, ", "))
 		}
 	}
 	if s.p.req.Build != "" && s.p.req.conflict == "" {
 		if list := s.labels(); !slices.Contains(list, s.p.req.Build) {
-			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.p.req.Build, s.p.h.Platform.OS, s.p.h.Platform.Arch, strings.Join(list, ", "))
+			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.p.req.Build, s.p.h.Platform.OS, s.p.h.Platform.Arch,
+				cmp.Or(strings.Join(list, ", "), "none"))
 		}
 	}
 	return ""
