@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 
 	"github.com/urfave/cli/v2"
@@ -72,14 +74,8 @@ type planView struct {
 
 func planAction(c *cli.Context) error {
 	view := planView{json: c.Bool("json"), sh: c.Bool("sh"), ps1: c.Bool("ps1"), verbose: c.Bool("verbose"), args: sameWish(os.Args)}
-	if c.Bool("open") && (view.json || view.sh || view.ps1) {
-		return fail.Wrong("`--open` shows the plan in a browser, not with `--json`, `--sh` or `--ps1`", "drop one of them")
-	}
-	if view.json && view.sh {
-		return fail.Wrong("`--json` and `--sh` exclude each other", "drop one of them")
-	}
-	if view.ps1 && (view.json || view.sh) {
-		return fail.Wrong("`--ps1`, `--json` and `--sh` exclude each other", "drop all but one of them")
+	if forms := xslices.Filter([]string{"json", "sh", "ps1", "open"}, c.Bool); len(forms) > 1 {
+		return fail.Wrong("`--"+strings.Join(forms, "` and `--")+"` exclude each other", "drop all but one of them")
 	}
 	f, err := planOf(c, shows)
 	if err != nil {

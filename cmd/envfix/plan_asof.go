@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/internal/system"
@@ -23,14 +22,11 @@ func asOf(q *planning.Question, day string) error {
 	if day == "" {
 		return nil
 	}
-	if _, err := time.Parse(time.DateOnly, day); err != nil {
-		return badValue("as-of", day, "write a day such as `--as-of 2024-05-31`")
+	_, err := time.Parse(time.DateOnly, day)
+	q.Matrix = q.Matrix.Until(day)
+	if err != nil || slices.ContainsFunc(q.Matrix.Releases, func(r *matrix.Release) bool { return r.Date > day }) {
+		return badValue("as-of", day, "write a day such as `--as-of 2024-05-31`, of which a torch is known here")
 	}
-	past := q.Matrix.Until(day)
-	if slices.ContainsFunc(past.Releases, func(r *matrix.Release) bool { return r.Date > day }) {
-		return fail.Wrong("no torch of "+day+" or before is known here", "`--as-of` takes a later day")
-	}
-	q.Matrix = past
 	return nil
 }
 
@@ -60,9 +56,5 @@ func (f planFlags) lastCommit(ctx context.Context) string {
 		return ""
 	}
 	out, _ := cmd.Output() // an empty repository has none
-	day := strings.TrimSpace(string(out))
-	if _, err := time.Parse(time.DateOnly, day); err != nil {
-		return ""
-	}
-	return day
+	return strings.TrimSpace(string(out))
 }

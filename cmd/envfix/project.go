@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,22 +171,14 @@ func asksNothing(p *pyproject.Project) bool {
 func others(dir string) (out []string) {
 	for _, pattern := range []string{"requirements_versions.txt", "requirements[-_]linux.txt", "requirements*.txt", "requirements/requirements.txt",
 		"requirements/base.txt", "requirements/*.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"} {
-		found, err := filepath.Glob(filepath.Join(globEscaped(dir), filepath.FromSlash(pattern)))
-		if err != nil {
-			continue
-		}
-		for _, path := range found {
-			name, err := filepath.Rel(dir, path)
-			if name = filepath.ToSlash(name); err == nil && isFile(path) && !slices.Contains(wishFiles, name) && !slices.Contains(out, name) {
-				out = append(out, name)
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
+		for _, name := range found {
+			if isFile(filepath.Join(dir, name)) && !slices.Contains(wishFiles, name) {
+				out = xslices.Add(out, name)
 			}
 		}
 	}
 	return out
-}
-
-func globEscaped(dir string) string {
-	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(dir)
 }
 
 // whatWasRead says which files of a project were read, and which lie there and were not
@@ -238,7 +231,7 @@ func missingModules(dir string) (said []string) {
 		if strings.TrimSpace(key) != "path" || at == "" || len(said) == 6 {
 			continue
 		}
-		if there, err := filepath.Glob(filepath.Join(globEscaped(dir), globEscaped(at), "*")); err == nil && len(there) == 0 {
+		if there, _ := os.ReadDir(filepath.Join(dir, at)); len(there) == 0 {
 			said = append(said, "its submodule "+ui.Clip(ui.Clean(at), 80)+" is not here, and what that asks for was not read: `git submodule update --init` brings it")
 		}
 	}
@@ -277,11 +270,9 @@ func nothingToFollow(dir string) error {
 			e.Details = append(e.Details, name+" is there, and envfix does not follow it: name its packages, such as `envfix plan torch torchvision`")
 		}
 	}
-	below, err := filepath.Glob(filepath.Join(globEscaped(dir), "*", "*"))
-	if err != nil {
-		return e
-	}
-	for _, path := range below {
+	below, _ := fs.Glob(os.DirFS(dir), "*/*")
+	for _, inner := range below {
+		path := filepath.Join(dir, inner)
 		if name := filepath.Base(path); slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt") {
 			e.Details = append(e.Details, filepath.ToSlash(path)+" lies a folder down")
 			e.Hints = append([]string{"`envfix plan -r " + filepath.ToSlash(path) + "` follows it"}, e.Hints...)

@@ -31,12 +31,9 @@ func (f *planFlags) environment() error {
 		return nil
 	}
 	text, err := readProjectFile(f.wish.files[i])
-	if err != nil {
+	e, bad := pyproject.ReadEnvironment(text, f.wish.files[i])
+	if err != nil || bad != nil {
 		return nil // said where its packages are read
-	}
-	e, err := pyproject.ReadEnvironment(text, f.wish.files[i])
-	if err != nil {
-		return nil
 	}
 	if e.Pip {
 		f.wish.demands = cmp.Or(f.wish.demands, pyproject.MinorPython(e.Python))

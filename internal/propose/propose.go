@@ -20,6 +20,8 @@ import (
 	"envfix/internal/index"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 
@@ -127,14 +129,9 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 			l.shelf.client = c
 		}
 	}
-	var names []string
-	for _, q := range r.Requirements {
-		if !family(q.Name) && q.URL == "" {
-			names = append(names, q.Name)
-		}
-	}
 	look, seen := context.WithTimeout(ctx, mostTime/3)
-	l.shelf.look(look, names)
+	indexed := xslices.Filter(r.Requirements, func(q pep508.Requirement) bool { return !family(q.Name) && q.URL == "" })
+	l.shelf.look(look, text.Each(indexed, func(q pep508.Requirement) string { return q.Name }))
 	seen()
 	if l.UV == "" {
 		return l.Unresolved(ctx, r, "uv is not here; `python3 -m pip install uv` brings it"), ctx.Err()

@@ -126,10 +126,6 @@ func byHand(r resolver.Request, name string) bool {
 
 // specOf is what a request asks of a package; anything where it does not name it.
 func specOf(r resolver.Request, name string) version.Specifier {
-	for _, q := range r.Requirements {
-		if q.Name == machine.NormalName(name) {
-			return q.Spec
-		}
-	}
-	return version.Specifier{}
+	q, _ := xslices.Find(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
+	return q.Spec
 }

@@ -139,11 +139,7 @@ var (
 
 // unusable are the packages that uv names as those without a wheel here.
 func (no *refusal) unusable() []string {
-	var out []string
-	for _, m := range wheelsRequired().FindAllStringSubmatch(no.text, -1) {
-		out = xslices.Add(out, m[1])
-	}
-	return out
+	return xslices.Once(text.Each(wheelsRequired().FindAllStringSubmatch(no.text, -1), func(m []string) string { return m[1] }))
 }
 
 // missing are the packages that uv found on no index.

@@ -63,9 +63,7 @@ func (d *doc) value(table []string, key string) (from, to int, ok bool) {
 		k, _, found := strings.Cut(d.text[at:end], "=")
 		if found && strings.Trim(strings.TrimSpace(k), `"'`) == key {
 			from = at + len(k) + 1
-			for from < len(d.text) && (d.text[from] == ' ' || d.text[from] == '\t') {
-				from++
-			}
+			from = len(d.text) - len(strings.TrimLeft(d.text[from:], " \t"))
 			to, ok = d.valueEnd(from)
 			return from, to, ok
 		}
@@ -230,9 +228,7 @@ func (d *doc) dropItem(i item) {
 		d.splice(start, end, "")
 		return
 	}
-	for to < len(d.text) && d.text[to] == ' ' {
-		to++
-	}
+	to = len(d.text) - len(strings.TrimLeft(d.text[to:], " "))
 	if i.comma < 0 { // the last of its line: the comma before it goes
 		if before := strings.TrimRight(d.text[:from], " "); strings.HasSuffix(before, ",") {
 			from = len(before) - 1

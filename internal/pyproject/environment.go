@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // An Environment is what conda's environment.yml asks for.
@@ -122,7 +123,9 @@ func (e *Environment) add(spec, file string) error {
 		e.CPU = true
 		return nil
 	case slices.Contains(cudaNames, name), name == "cuda" && e.CUDA == "":
-		e.CUDA = majorMinor(bare)
+		if e.CUDA = ""; strings.Trim(bare, "0123456789.") == "" {
+			e.CUDA = version.Minor(bare)
+		}
 		return nil
 	case name == "cuda": // the toolkit, as new as torch's CUDA
 		return nil
@@ -138,15 +141,6 @@ func (e *Environment) add(spec, file string) error {
 	}
 	e.Requirements = append(e.Requirements, q)
 	return nil
-}
-
-// majorMinor is the first two numbers of a version: 11.7 of 11.7.0. "" there are none.
-func majorMinor(v string) string {
-	parts := strings.Split(v, ".")
-	if v == "" || strings.Trim(v, "0123456789.") != "" {
-		return ""
-	}
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // follow takes pip's part in place of conda's, where torch stands there alone.

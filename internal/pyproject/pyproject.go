@@ -17,6 +17,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
@@ -147,7 +148,7 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		p.Groups = append(p.Groups, n)
 		p.Extras = append(p.Extras, machine.NormalName(n))
 		if q := namesTorch(d.Project.Optional[n]); q != "" {
-			p.carries(n, q)
+			p.TorchIn = append(p.TorchIn, Carrier{n, q})
 		}
 	}
 	for n := range d.Groups {
@@ -257,19 +258,17 @@ func (r *reader) group(d *document, name string, depth int) error {
 		}
 		found = true
 		for _, item := range d.Groups[n] {
-			switch v := item.(type) {
-			case string:
-				r.add([]string{v}, "dependency-groups."+n)
-			case map[string]any:
-				include, ok := v["include-group"].(string)
-				if !ok {
-					return fmt.Errorf("%s: dependency-groups.%s holds something that is neither a requirement nor include-group", r.name, n)
-				}
+			line, isText := item.(string)
+			include, includes := table(item)["include-group"].(string)
+			switch {
+			case isText:
+				r.add([]string{line}, "dependency-groups."+n)
+			case !includes:
+				return fmt.Errorf("%s: dependency-groups.%s holds something that is neither a requirement nor include-group", r.name, n)
+			default:
 				if err := r.group(d, include, depth+1); err != nil {
 					return err
 				}
-			default:
-				return fmt.Errorf("%s: dependency-groups.%s holds something that is neither a requirement nor include-group", r.name, n)
 			}
 		}
 	}
@@ -325,26 +324,20 @@ func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
+var pythonLine = lazy.Regexp(`^(?:cpython[-@])?([0-9]+\.[0-9]+)(?:\.[^.]*?)?(t?)$`)
+
 // PythonVersion reads a .python-version file: the first version that it names,
 // such as "3.12"; "" where it names none.
 func PythonVersion(content []byte) string {
 	for line := range strings.Lines(string(content)) {
 		line, _, _ = strings.Cut(line, "#")
-		line = strings.TrimSpace(line)
-		line = strings.TrimPrefix(strings.TrimPrefix(line, "cpython-"), "cpython@")
-		if line == "" {
-			continue
+		if line = strings.TrimSpace(line); line != "" {
+			m := pythonLine().FindStringSubmatch(line)
+			if m == nil || len(line) > 28 {
+				return ""
+			}
+			return m[1] + m[2]
 		}
-		free := strings.HasSuffix(line, "t")
-		parts := strings.Split(strings.TrimSuffix(line, "t"), ".")
-		if len(parts) < 2 || len(parts) > 3 || strings.Trim(parts[0]+parts[1], "0123456789") != "" || parts[0] == "" || parts[1] == "" || len(line) > 20 {
-			return ""
-		}
-		v := parts[0] + "." + parts[1]
-		if free {
-			v += "t"
-		}
-		return v
 	}
 	return ""
 }

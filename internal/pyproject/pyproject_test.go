@@ -114,7 +114,7 @@ func TestReadRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"torch>= 2.6,==2.9.1; python_version >= '3.10'", "numpy<2", "vllm==0.33.0"}
+	want := []string{"torch>= 2.6,==2.9.1 ; python_version >= '3.10'", "numpy<2", "vllm==0.33.0"}
 	if d := cmp.Diff(want, names(p)); d != "" {
 		t.Errorf("requirements (-want +got):\n%s", d)
 	}

@@ -34,11 +34,9 @@ type lexer struct {
 }
 
 func (l *lexer) lineStart() {
-	n := 0
-	for l.at+n < len(l.src) && (l.src[l.at+n] == ' ' || l.src[l.at+n] == '\t') {
-		n++
-	}
-	if rest := l.src[l.at+n:]; rest != "" && rest[0] != '\n' && rest[0] != '\r' && rest[0] != '#' {
+	rest := strings.TrimLeft(l.src[l.at:], " \t")
+	n := len(l.src) - l.at - len(rest)
+	if rest != "" && rest[0] != '\n' && rest[0] != '\r' && rest[0] != '#' {
 		l.indent = n
 	}
 	l.at += n
@@ -257,13 +255,7 @@ func nesting(t token) int {
 	if t.kind != 'o' {
 		return 0
 	}
-	switch t.text {
-	case "(", "[", "{":
-		return 1
-	case ")", "]", "}":
-		return -1
-	}
-	return 0
+	return strings.Count("([{", t.text) - strings.Count(")]}", t.text)
 }
 
 // parts splits the inside of brackets that begin at from at its commas, and returns where

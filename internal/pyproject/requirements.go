@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // ReadRequirements reads a requirements file of pip. open returns the files that
@@ -38,21 +39,13 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 
 // limited is the requirement q with what the constraint c adds to it.
 func limited(q, c pep508.Requirement) (pep508.Requirement, error) {
-	if q.URL != "" {
-		return q, nil // the file that it names has its version
+	spec, err := version.ParseSpecifier(strings.Trim(q.Spec.String()+","+c.Spec.String(), ","))
+	if q.URL != "" || err != nil {
+		return q, err // the file that an address names has its version
 	}
-	text := q.Name
-	if len(q.Extras) > 0 {
-		text += "[" + strings.Join(q.Extras, ",") + "]"
-	}
-	text += strings.Trim(q.Spec.String()+","+c.Spec.String(), ",")
-	if q.Marker != "" {
-		text += "; " + q.Marker
-	}
-	again, err := pep508.Parse(text, q.From+", limited by "+c.From)
-	again.Label = q.Label
-	again.Label = cmp.Or(again.Label, c.Label)
-	return again, err
+	q.Spec, q.Label, q.From = spec, cmp.Or(q.Label, c.Label), q.From+", limited by "+c.From
+	q.Text = q.Line()
+	return q, nil
 }
 
 type lines struct {

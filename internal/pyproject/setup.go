@@ -2,6 +2,7 @@ package pyproject
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func extras[T any](r *reader, of map[string]T, where string, asked []string, lin
 		r.p.Extras = append(r.p.Extras, machine.NormalName(extra))
 		r.p.Groups = append(r.p.Groups, extra)
 		if q := namesTorch(lines(of[extra])); q != "" {
-			r.p.carries(extra, q)
+			r.p.TorchIn = append(r.p.TorchIn, Carrier{extra, q})
 		}
 	}
 	for _, extra := range asked {
@@ -132,9 +133,7 @@ func (p *program) setupCall() map[string]span {
 			case a.is(1, "="):
 				out[a[0].text] = a[2:]
 			case a.is(0, "**"):
-				for k, v := range p.dictionary(a[1:], 0) {
-					out[k] = v
-				}
+				maps.Copy(out, p.dictionary(a[1:], 0))
 			}
 		}
 	}
@@ -146,11 +145,6 @@ func (p *program) dictionary(e span, depth int) map[string]span {
 	out := map[string]span{}
 	if depth > 5 || len(e) == 0 {
 		return out
-	}
-	merge := func(more map[string]span) {
-		for k, v := range more {
-			out[k] = v
-		}
 	}
 	switch {
 	case e.is(0, "{"), e.is(0, "dict") && e.is(1, "("):
@@ -164,14 +158,14 @@ func (p *program) dictionary(e span, depth int) map[string]span {
 			case len(entry) > 2 && (entry.is(1, ":") || entry.is(1, "=")):
 				out[entry[0].text] = entry[2:]
 			case entry.is(0, "**"):
-				merge(p.dictionary(entry[1:], depth+1))
+				maps.Copy(out, p.dictionary(entry[1:], depth+1))
 			}
 		}
 	case e[0].kind == 'n':
 		for _, s := range p.named[e[0].text] {
-			merge(p.dictionary(s, depth+1))
+			maps.Copy(out, p.dictionary(s, depth+1))
 		}
-		merge(p.keyed[e[0].text])
+		maps.Copy(out, p.keyed[e[0].text])
 	}
 	return out
 }
@@ -280,11 +274,6 @@ func (f *finding) subscript(e span, i int) int {
 		}
 	}
 	return end
-}
-
-// carries notes that an extra asks for torch.
-func (p *Project) carries(extra, what string) {
-	p.TorchIn = append(p.TorchIn, Carrier{extra, what})
 }
 
 // A Carrier is an extra or a group that asks for torch.
