@@ -7,12 +7,15 @@ import (
 
 	"envfix/internal/near"
 	"envfix/internal/text"
+	"envfix/matrix"
 )
 
 // A NameError reports a requirement whose name is not that of a package that is known
 // and is like one that is: such names are registered by those who attack.
 type NameError struct {
 	Name, Meant, Why string
+
+	From string // the file that names what is only like a known name: it may be meant; "" none
 }
 
 func (e *NameError) Error() string {
@@ -21,6 +24,11 @@ func (e *NameError) Error() string {
 		s = fmt.Sprintf("`%s`: did you mean %s? %s", text.Cut(e.Name, 60), e.Meant, e.Why)
 	}
 	return s + fmt.Sprintf(" (`--as-named %s` lets it pass)", text.Cut(e.Name, 60))
+}
+
+// Misnamed is the first [NameError] of a request; nil: there is none.
+func Misnamed(m *matrix.Matrix, r Request) error {
+	return naming{&problem{m: m, req: request{Request: r}}}.checkNames()
 }
 
 // checkNames returns the first [NameError] of the requirements that AsNamed does not
@@ -43,12 +51,12 @@ func (s naming) checkNames() error {
 		}
 		for _, name := range famous {
 			if alike(r.Name, name) {
-				return &NameError{Name: r.Name, Meant: name}
+				return &NameError{Name: r.Name, Meant: name, From: r.From}
 			}
 		}
 		for _, name := range s.p.m.KnownNames() {
 			if len(name) == 5 && slip(r.Name, name) {
-				return &NameError{Name: r.Name, Meant: name}
+				return &NameError{Name: r.Name, Meant: name, From: r.From}
 			}
 		}
 	}
