@@ -9,8 +9,8 @@ import (
 // is written; an address with a login is in no plan.
 func TestRepositories(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, built, indexed string }{
-		"lines": {"requirements.txt", "numpy\ngit+https://host.example/a.git\ngit+https://host.example/b.git@v1#egg=b\nc @ git+https://host.example/c\n-e ./x\n",
-			"git+https://host.example/a.git | b @ git+https://host.example/b.git@v1 | c @ git+https://host.example/c", "numpy"},
+		"lines": {"requirements.txt", "numpy\ngit+https://host.example/a.git\ngit+https://host.example/b.git@v1#egg=b\nc @ git+https://host.example/c\nd@git+https://host.example/d.git@v2\n-e ./x\n",
+			"git+https://host.example/a.git | b @ git+https://host.example/b.git@v1 | c @ git+https://host.example/c | d @ git+https://host.example/d.git@v2", "numpy"},
 		"uv": {"pyproject.toml", "[project]\nname = 'x'\ndependencies = ['lib', 'numpy']\n[tool.uv.sources]\nlib = { git = 'https://host.example/lib', rev = '1' }\n",
 			"lib @ git+https://host.example/lib@1", "numpy"},
 		"a login": {"requirements.txt", "git+https://secret@host.example/a.git\nnumpy\n", "", "numpy"},

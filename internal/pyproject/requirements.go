@@ -254,5 +254,6 @@ func isPlace(s string) bool {
 		return true
 	}
 	head, _, _ := strings.Cut(s, " ")
-	return strings.Contains(head, "://") || strings.HasSuffix(head, ".whl")
+	name, _, _ := strings.Cut(head, "@") // of NAME@ADDRESS without blanks
+	return strings.Contains(head, "://") && strings.ContainsAny(name, ":/") || strings.HasSuffix(head, ".whl")
 }
