@@ -31,3 +31,11 @@ func TestRepositories(t *testing.T) {
 		}
 	}
 }
+
+// A page of files that a project names is followed by nobody, and named.
+func TestFindLinks(t *testing.T) {
+	p, err := ReadRequirements([]byte("torch\n-f https://host.example/wheels.html\n"), "r.txt", nil)
+	if err != nil || !strings.Contains(strings.Join(p.Notes, " "), `r.txt:2: "-f https://host.example/wheels.html" is not followed`) {
+		t.Errorf("%v, %v", p, err)
+	}
+}

@@ -215,6 +215,7 @@ func (f *lines) option(s, at, name string, depth int) error {
 		f.extraIndex(value, at)
 	case "-f", "--find-links":
 		f.p.Indexes = append(f.p.Indexes, Index{URL: value, From: at, Name: "find-links"})
+		f.note(at, "%q is not followed: what only lies there is taken from the index, or built", s)
 		f.refuse(at, "--find-links %s: name the files, `NAME @ file:///…`", value)
 	case "-e", "--editable":
 		f.place(value, at, name, true)
