@@ -17,7 +17,7 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 		return nil, nil
 	}
 	parent, own := ctx, l.Limits
-	ctx, end := context.WithTimeout(ctx, mostTime/3) // the rest is for an answer without it
+	ctx, end := context.WithTimeout(ctx, l.time(mostTime/3)) // the rest is for an answer without it
 	defer end()
 	defer func() { l.Limits, l.calls = own, 0 }()
 	limits := []string(nil)

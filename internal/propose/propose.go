@@ -32,6 +32,7 @@ import (
 type Loop struct {
 	UV        string // the program
 	Index     string // in place of the installer's default index; "" that one
+	Patient   bool   // uv has five times the time: what it finds is installed
 	AsOf      string // 2024-05-31: packages as the index had them at the end of that day; "" as it has them
 	Platform  string // uv's name of the system
 	System    machine.Platform
@@ -47,7 +48,6 @@ type Loop struct {
 	shelf *shelf
 	bound []pep508.Requirement // what packages that the request names in one version require within bounds
 	calls int
-	until time.Time
 }
 
 // The bounds of one answer.
@@ -136,14 +136,20 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	if l.UV == "" {
 		return l.Unresolved(ctx, r, "uv is not here; `python3 -m pip install uv` brings it"), ctx.Err()
 	}
-	l.until = time.Now().Add(mostTime)
-	bound, end := context.WithDeadline(ctx, l.until)
+	bound, end := context.WithTimeout(ctx, l.time(mostTime))
 	defer end()
 	a, err := l.resolved(bound, r)
-	if bound.Err() != nil && ctx.Err() == nil {
-		return l.Unresolved(ctx, r, fmt.Sprintf("uv did not come to an end in %.0f seconds", mostTime.Seconds())), nil
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return l.Unresolved(ctx, r, fmt.Sprintf("uv did not come to an end in %.0f seconds", l.time(mostTime).Seconds())), nil
 	}
 	return a, err
+}
+
+func (l *Loop) time(most time.Duration) time.Duration {
+	if l.Patient {
+		return 5 * most
+	}
+	return most
 }
 
 // resolved answers with uv.

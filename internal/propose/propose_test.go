@@ -300,6 +300,13 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// A plan waits a minute for uv; what is carried out waits for five.
+func TestPatience(t *testing.T) {
+	if plan, apply := (&Loop{}).time(mostTime), (&Loop{Patient: true}).time(mostTime); plan != time.Minute || apply != 5*time.Minute {
+		t.Errorf("%v, %v", plan, apply)
+	}
+}
+
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	key := Key("a", 1)

@@ -36,7 +36,7 @@ func (no *refusal) Error() string { return no.text }
 // *refusal where no solution is.
 func (l *Loop) compile(ctx context.Context, j job) (map[string]string, error) {
 	l.calls++
-	ctx, end := context.WithTimeout(ctx, callTime)
+	ctx, end := context.WithTimeout(ctx, l.time(callTime))
 	defer end()
 	out, err := l.run(ctx, j)
 	if err != nil {
