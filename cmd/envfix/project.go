@@ -139,10 +139,7 @@ func firstWish(dir string) string {
 			first = name // what is wrong with it is said where it is read
 		}
 	}
-	if first == "" {
-		return silent
-	}
-	return first
+	return cmp.Or(first, silent)
 }
 
 // candidates are the files of a project's directory that may say what it wants: those of

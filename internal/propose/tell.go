@@ -76,13 +76,11 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 		break
 	}
 	for _, s := range a.Build {
-		switch {
-		case s.Read != "":
-			a.say("%s %s is only a source distribution (%s): its requirements were read from the %s in its archive, nothing of it was run; it is built at apply",
-				s.Name, s.Version, s.needs(), s.Read)
-		default:
-			a.say("%s %s is only a source distribution (%s), and what it requires is not known; it is built at apply", s.Name, s.Version, s.needs())
+		known := "what it requires is not known"
+		if s.Read != "" {
+			known = "its requirements were read from the " + s.Read + " in its archive, nothing of it was run"
 		}
+		a.say("%s %s is only a source distribution (%s): %s; it is built at apply", s.Name, s.Version, s.needs(), known)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,28 +49,21 @@ func PatchPixi(content []byte, name string, c *resolver.Choice, p machine.Platfo
 	if len(in("project").Strings("platforms")) > 0 { // its older name
 		head = "project"
 	}
-	steps := []func() error{
-		func() error { return in(head).include("channels", "conda-forge") },
-		func() error { return in(head).include("platforms", platform) },
-	}
+	failed := cmp.Or(in(head).include("channels", "conda-forge"), in(head).include("platforms", platform))
 	if c.CUDA != "" {
 		major, _, _ := strings.Cut(c.CUDA, ".")
-		steps = append(steps,
-			func() error { return in("system-requirements").Set("cuda", major) },
-			func() error { return in("dependencies").Set("cuda-version", c.CUDA+".*") })
+		failed = cmp.Or(failed, in("system-requirements").Set("cuda", major), in("dependencies").Set("cuda-version", c.CUDA+".*"))
 	}
 	if p.Libc != nil && p.Libc.Kind == "glibc" && p.Libc.Version.Less(pixiLibc()) {
 		libc := text.Form("{ family = \"glibc\", version = %s }", text.JSON(p.Libc.Version.String()))
-		steps = append(steps, func() error { return in("system-requirements").SetRaw("libc", libc) })
+		failed = cmp.Or(failed, in("system-requirements").SetRaw("libc", libc))
 	}
-	steps = append(steps, func() error { return in("dependencies").Set("python", strings.TrimSuffix(c.Python, "t")+".*") })
+	failed = cmp.Or(failed, in("dependencies").Set("python", strings.TrimSuffix(c.Python, "t")+".*"))
 	for _, s := range append(pixiSpecs(c), more...) {
-		steps = append(steps, func() error { return in("dependencies").Set(s[0], s[1]) })
+		failed = cmp.Or(failed, in("dependencies").Set(s[0], s[1]))
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if failed != nil {
+		return nil, failed
 	}
 	return e.Text, nil
 }

@@ -21,9 +21,6 @@ func (i Install) Torch() string { return namesTorch(i.Words) }
 // Installs finds the lines that call `pip install` with packages by name. They are hints:
 // nothing is known of when they run.
 func Installs(content []byte) []Install {
-	if len(content) > maxFile {
-		return nil
-	}
 	var out []Install
 	for start, line := range logical(content) {
 		for part := range strings.SplitSeq(strings.ReplaceAll(line, "&&", ";"), ";") {

@@ -227,10 +227,7 @@ func table(v any) map[string]any { m, _ := v.(map[string]any); return m }
 // versionOf is the version of one of pixi's dependencies, which is written alone or in a
 // table.
 func versionOf(v any) string {
-	if s := str(v); s != "" {
-		return s
-	}
-	return str(table(v)["version"])
+	return cmp.Or(str(v), str(table(v)["version"]))
 }
 
 // Asks reports whether a package is among the requirements.
