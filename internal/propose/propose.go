@@ -297,7 +297,7 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 		switch moved, err := l.clear(ctx, a, r, no, builds); {
 		case err != nil:
 			return err
-		case moved, l.older(a, r, best, no):
+		case moved, l.older(a, r, best, no), l.plainly(a, r, best, no):
 		case !loosened && best.Torch != "" && strings.Contains(no.text, "torch"):
 			loosened = true
 			if !l.otherTorch(ctx, a, r, best) {

@@ -97,6 +97,19 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 	return false
 }
 
+// plainly leaves frameworks of which uv speaks as the project's file asks for them, where
+// it is the matrix that asks for more: their build for the GPU. It reports whether it did.
+func (l *Loop) plainly(a *Answer, r resolver.Request, c *resolver.Choice, no *refusal) bool {
+	before := len(a.Plain)
+	for _, q := range r.Requirements {
+		if q.From != "" && c.Ask[q.Name] != "" && len(q.Extras) == 0 && l.Framework(q.Name) && no.names(q.Name) {
+			a.Plain = xslices.Add(a.Plain, q.Name)
+			a.say("%s stays as it is asked for: %s does not go with the rest, and on the GPU it may not run", q.Name, c.Ask[q.Name])
+		}
+	}
+	return len(a.Plain) > before
+}
+
 // past limits what the matrix chose to what the index had on the day that is asked about.
 // It reports whether the matrix has to be asked again.
 func (l *Loop) past(ctx context.Context, a *Answer, c *resolver.Choice) bool {
