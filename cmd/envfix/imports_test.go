@@ -57,7 +57,7 @@ var layers = map[string][]string{
 	"internal/reach":             {},
 	"internal/loader":            {},
 	"internal/clone":             {"internal/system", "internal/fail"}, // a repository by git
-	"internal/probe":             {"internal/loader", "internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
+	"internal/probe":             {"internal/loader", "internal/near", "internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
 	"internal/apply":             {"internal/fail", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},

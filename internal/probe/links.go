@@ -150,7 +150,7 @@ func (l *linker) module(h *host, torch string, python machine.Python) *loader.Ob
 		}
 		file := torch + "/" + name
 		why := l.Unfit(file)
-		if m := moduleTag().FindStringSubmatch(name); m != nil && m[1] != tag && python.Version != "" {
+		if m := compiledTag().FindStringSubmatch(name); m != nil && m[1] != tag && python.Version != "" {
 			why = "it is for another Python, " + m[1] + ", and this is " + tag
 		}
 		if why == "" {
@@ -163,8 +163,6 @@ func (l *linker) module(h *host, torch string, python machine.Python) *loader.Ob
 	}
 	return nil
 }
-
-var moduleTag = lazy.Regexp(`^_C\.(cpython-\d+)`)
 
 // missing are the libraries that the loader does not find. torch/__init__.py opens those of
 // its packages itself, by their paths.

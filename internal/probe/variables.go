@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/near"
 	"envfix/internal/text"
 )
 
@@ -129,21 +130,18 @@ var allocValues = map[string]struct {
 	"max_split_size_mb":            {lazy.Regexp(`^(?:2[1-9]|[3-9]\d|[1-9]\d\d+)$`), "more than 20"},
 }
 
-// nearOption is the option of which one letter more or less was written; "" none.
+// allocNames are the options that releases of torch have had.
+var allocNames = strings.Fields(`backend expandable_segments garbage_collection_threshold graph_capture_record_stream_reuse max_non_split_rounding_mb
+	max_split_size_mb per_process_memory_fraction pinned_num_register_threads pinned_use_background_threads pinned_use_cuda_host_register
+	release_lock_on_cudamalloc roundup_bypass_threshold_mb roundup_power2_divisions`)
+
+// nearOption is the option that was meant, as far as it can be told; "" it cannot.
 func nearOption(option string, known func(string) bool) string {
-	for i := range len(option) + 1 {
-		for c := 'a'; c <= 'z'; c++ {
-			if more := option[:i] + string(c) + option[i:]; known(more) {
-				return more
-			}
-		}
-		if i < len(option) {
-			if less := option[:i] + option[i+1:]; known(less) && len(less) > 4 {
-				return less
-			}
-		}
+	name := slices.MinFunc(allocNames, func(a, b string) int { return near.Distance(a, option) - near.Distance(b, option) })
+	if near.Distance(name, option) > 3 || !known(name) {
+		return ""
 	}
-	return ""
+	return name
 }
 
 // shadows are files of the project, or of PYTHONPATH, that Python would import in place of

@@ -70,8 +70,7 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 		}
 		if job := e.Machine.Env["SLURM_JOB_ID"]; job != "" && others == 0 {
 			out.Find("ACC011", evidence.Proven, e.From.Env["SLURM_JOB_ID"], evidence.Fact("%s is on the PCI bus at %s; NVML lists none", evidence.NameOf(g), g.PCIAddress)).
-				Says("Slurm's job %s sees none of this node's GPUs, such as the %s: it asked for none, and Slurm closes them to it", job, evidence.NameOf(g)).
-				Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
+				Says("Slurm's job %s sees none of this node's GPUs, such as the %s: it asked for none, and Slurm closes them to it", job, evidence.NameOf(g))
 			return out
 		}
 		f := out.Find("DRV013", evidence.Likely, evidence.Fact("%s is on the PCI bus at %s; NVML lists %d GPUs", evidence.NameOf(g), g.PCIAddress, others)).

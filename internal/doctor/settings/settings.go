@@ -157,14 +157,12 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	dir, base := e.Files.Dir, e.Files.Base
 	program := "`" + path.Join(base, "python"+minor) + "`"
-	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s/bin/python leads to %s", dir, base)).Explaining("PY002", "PY027", "PY010", "PY011")
+	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s", strings.TrimSuffix(dir+"/bin/python leads to "+base, "/bin/python leads to "))).Explaining("PY002", "PY027", "PY010", "PY011")
 	anew := []string{"`envfix apply` builds it anew, with the torch that fits", "`uv venv --clear " + of + dir + "` makes it anew, then install its packages again"}
 	switch e.Files.Python {
 	case machine.PythonUnmade:
-		f.At = []evidence.Quote{evidence.Fact("%s/pyvenv.cfg is not there", dir)}
 		f.Says("%s has no pyvenv.cfg, by which Python knows that it is an environment: its packages are not seen, torch's neither", dir).Do(anew...)
 	case machine.PythonAlien:
-		f.At = []evidence.Quote{evidence.Fact("%s/Scripts/python.exe", dir)}
 		f.Says("%s was made by Windows (it has Scripts and no bin): nothing in it runs here, under WSL neither", dir).Do(anew...)
 	case machine.PythonCopied:
 		f.Says("the Python of %s is for another processor: the environment was copied from another machine, and nothing in it runs here", dir).Do(anew...)
