@@ -56,7 +56,9 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: l.choice(), src: readSources(h, t), fixes: p.EnvFixes,
 		bundle: l.Bundle, tools: l.Tools}
 	if !drift.Differs() && !l.Exact && t.Held != nil {
-		b.warnings = append(b.warnings, drift.Extras()...)
+		for _, extra := range drift.Extras() {
+			b.warn("%s; `envfix sync` removes it", extra)
+		}
 	}
 	b.driverSteps()
 	p.Driver.Version = orNull(b.driverVersion)

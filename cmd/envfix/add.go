@@ -78,7 +78,7 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	if err := change.Action(c); err != nil {
 		return err
 	}
-	f.made.wish.arguments = nil
+	f.made.wish.arguments, f.made.lock.exact = nil, verb == "remove"
 	return f.rounds(c.Context)
 }
 

@@ -69,6 +69,7 @@ EXIT STATUS
 type planView struct {
 	json, sh, ps1, verbose bool
 	args                   []string // for the command that is named as the next one
+	here                   []string // for the one that makes the plan of a described machine come true on this one; nil none
 	kernel                 string   // the name for Jupyter; "" none
 }
 
@@ -95,7 +96,7 @@ func planAction(c *cli.Context) error {
 	if c.Bool("open") {
 		return f.openPage(c.Context, c.App.Writer, p)
 	}
-	view.args = nextArgs(view.args, p)
+	view.here, view.args = hereArgs(view.args, p), nextArgs(view.args, p)
 	if err := view.show(c.App.Writer, p); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = v.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look))
+	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look)+ui.Here(v.here, look))
 	return err
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
 	"envfix/internal/describe"
+	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 )
@@ -40,6 +42,16 @@ func nextArgs(args []string, p *plan.Plan) []string {
 	if p.Basis.Request.Described {
 		described := text.Each(describe.MachineFlags(), func(f describe.Flag[describe.Machine]) string { return "--" + f.Name })
 		return lessFlags(args, append(described, "--facts")...)
+	}
+	return args
+}
+
+// hereArgs are the arguments of the command that builds here what a described machine is to
+// run, as for an image or on a login node; nil where this machine could not.
+func hereArgs(args []string, p *plan.Plan) []string {
+	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
+	if at := p.Basis.Facts.Platform; !p.Basis.Request.Described || len(p.Steps) == 0 || at.OS != system || at.Arch != arch || valueOf(args, "--out") != "" {
+		return nil
 	}
 	return args
 }

@@ -100,5 +100,5 @@ func (w *wishes) notAsked(t *Team, name string, have []string) error {
 	if len(have) > 0 {
 		hint = "it asks for " + strings.Join(have, ", ")
 	}
-	return fail.Wrong(w.file+" does not ask for "+clean(name), hint)
+	return fail.Wrong(w.file+" does not ask for "+clean(name), hint, "`envfix sync` removes what is installed and not locked")
 }

@@ -52,7 +52,7 @@ func (v *view) noSteps(p *plan.Plan) {
 			v.row("steps", "none: "+cmp.Or(p.Target.ProjectFile, m.File)+" asks for this already; `"+m.Sync+"` installs it")
 			return
 		}
-		v.row("steps", "none: "+p.Target.Dir+" holds exactly this already")
+		v.row("steps", "none: "+p.Target.Dir+" holds all of this already")
 	}
 }
 
@@ -290,18 +290,32 @@ func Next(p *plan.Plan, args []string, s Style) string {
 	return v.b.String()
 }
 
+// Here names the command that builds on this machine what another one is to run, such as
+// an image; args are what was asked for, with the description; nil: it is not for this one.
+func Here(args []string, s Style) string {
+	v := &view{Style: s}
+	if args != nil {
+		v.follow("here", "apply", args, "", " builds it on this machine, for that one")
+	}
+	return v.b.String()
+}
+
 // next prints a command of envfix as it can be pasted, with words before and after it:
 // in the sentence where it fits into its line, else by itself.
 func (v *view) next(name string, args []string, before, after string) {
+	v.follow("next", name, args, before, after)
+}
+
+func (v *view) follow(row, name string, args []string, before, after string) {
 	r := plan.Run{Argv: append([]string{"envfix", name}, args...)}
 	line := before + "`" + text.Command(r.Argv...) + "`"
 	switch {
 	case args == nil:
-		v.row("next", before+"`envfix "+name+"` with the same arguments"+after)
+		v.row(row, before+"`envfix "+name+"` with the same arguments"+after)
 	case columns(line) <= v.width()-leftColumn:
-		v.row("next", line+after)
+		v.row(row, line+after)
 	default:
-		v.row("next", before+"this command"+after+":")
+		v.row(row, before+"this command"+after+":")
 		v.command(r, false)
 	}
 }
