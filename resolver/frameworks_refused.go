@@ -46,7 +46,7 @@ func (s advice) frameworkWays(o *outcome) []string {
 			{"another package", func(w *pep508.Requirement) { w.Name = plainName(w.Name) }},
 			{"another version", func(w *pep508.Requirement) { w.Spec = version.Specifier{} }},
 		} {
-			if c := s.settledWith(o, r.Name, change.make); c != nil && (c.CUDA != "" || len(s.p.vendor(machine.NVIDIA)) == 0) {
+			if c := s.settledWith(r.Name, change.make); c != nil && (c.CUDA != "" || len(s.p.vendor(machine.NVIDIA)) == 0) {
 				for name := range c.Packages {
 					if plainName(name) == plainName(r.Name) {
 						out = append(out, fmt.Sprintf("`%s` instead of `%s`: %s", cmp.Or(c.Ask[name], name), text.Cut(r.Text, 80), change.what))
@@ -71,7 +71,7 @@ func (s chooser) inWSL() string {
 
 // settledWith is what the request leads to where it asks otherwise for a package; nil
 // nothing, or nothing else.
-func (s advice) settledWith(o *outcome, name string, change func(*pep508.Requirement)) *Choice {
+func (s advice) settledWith(name string, change func(*pep508.Requirement)) *Choice {
 	same := true
 	t := s.p.asking(name, func(r *pep508.Requirement) {
 		was, extras := plainText(*r), len(r.Extras)
@@ -82,9 +82,5 @@ func (s advice) settledWith(o *outcome, name string, change func(*pep508.Require
 	if t == nil || same {
 		return nil
 	}
-	made := t.chooser().decide()
-	if o.Decision == UpgradeDriver {
-		return made.Choice
-	}
-	return made.settled()
+	return t.chooser().decide().Choice
 }

@@ -41,6 +41,7 @@ func (s naming) checkNames() error {
 		}
 		real, meant := s.p.m.KnownName(r.Name)
 		switch {
+		case s.p.cache.frameworks[r.Name] != nil && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
 		case meant.Meant != "":
 			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why}
 		case real || len(r.Name) < 4:

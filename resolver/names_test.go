@@ -22,7 +22,7 @@ func TestNamesNearKnownOnes(t *testing.T) {
 		"opencv": "opencv-python", "faiss": "faiss-cpu, or faiss-gpu-cu12 for a GPU", "faiss-gpu": "", "faiss-cpu": "", "faiss-gpu-cu12": "",
 		"cuda": "--cuda 12.6", "cudatoolkit": "--cuda 12.6", "cudnn": "torch", "cuda-toolkit": "", "cuda-python": "", "jax-gpu": "jax", "jax-cuda": "jax", "cupy-cuda12": "cupy-cuda12x",
 		"nvidia-apex": "apex", "mmcv-full": "", "pyg": "torch-geometric", "llama-cpp": "llama-cpp-python", "minkowski-engine": "minkowskiengine", "groundingdino": "groundingdino-py",
-		"cudf": "cudf-cu12 or cudf-cu13", "cudf-cu12": "", "spconv": "", "nvidia-dali": "nvidia-dali-cuda130", "nvidia-tensorrt": "tensorrt", "auto-awq": "autoawq",
+		"cudf": "", "cudf-cu12": "", "spconv": "", "nvidia-dali": "", "nvidia-tensorrt": "tensorrt", "auto-awq": "autoawq",
 		"dataset": "", "fairseq2": "", "cupy-cuda11x": "", "spconv-cu118": "", "tokenizer": "", "pillow": "", "sympy": "", "dask": "", "jaxtyping": "",
 	} {
 		q, err := pep508.Parse(name, "")

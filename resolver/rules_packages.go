@@ -7,6 +7,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -174,6 +175,11 @@ func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
 			rows = append(rows, e)
 		}
 	}
+	own := map[string]bool{} // an installer prefers a platform's wheel to one for any
+	for _, e := range rows {
+		own[e.Version.String()] = own[e.Version.String()] || e.OS != ""
+	}
+	rows = xslices.Filter(rows, func(e *matrix.Extension) bool { return e.Sdist || e.OS != "" || !own[e.Version.String()] })
 	slices.SortStableFunc(rows, func(a, b *matrix.Extension) int {
 		if c := b.Version.Compare(a.Version); c != 0 {
 			return c

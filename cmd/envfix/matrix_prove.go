@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
+	"envfix/internal/pep508"
 
 	"github.com/urfave/cli/v2"
 )
@@ -15,17 +16,19 @@ func matrixProveCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "prove",
 		Usage:     "read the wheels of an index and compare them with the data",
-		ArgsUsage: "[torch==VERSION]",
+		ArgsUsage: "[torch==VERSION|REQUIREMENT]",
 		Description: `Reads a few megabytes of each wheel by HTTP range requests: one wheel of every
 release and platform by its bytes, the other Pythons by their metadata. Compares
 label, CUDA, cuDNN, NCCL, triton, Pythons, glibc, the list of GPUs, sizes and
-hashes. Without a requirement: every release from 2.0 on.
+hashes. Without a requirement: every release from 2.0 on. Of another package the
+wheels that its rows name are read again, as envfix matrix harvest reads them.
 
 The index is --index, else the installer's own default.
 
 EXAMPLES
   envfix matrix prove torch==2.15.0
   envfix matrix prove torch==2.15.0 --arch x86_64 --stack
+  envfix matrix prove 'warp-lang>=1.18'
   envfix matrix prove 'torch>=2.9' --index https://mirror.example/whl/cu126
 
 EXIT STATUS
@@ -42,6 +45,9 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every comparison"},
 		},
 		Action: func(c *cli.Context) error {
+			if r, err := pep508.Parse(c.Args().First(), ""); err == nil && c.NArg() == 1 && r.Name != "torch" {
+				return matrixProve(c.Context, proveFlags{index: c.String("index"), json: c.Bool("json"), verbose: c.Bool("verbose"), beside: r}, c.App.Writer)
+			}
 			spec, label, err := torchArgument(c)
 			if err != nil {
 				return err
@@ -63,6 +69,7 @@ EXIT STATUS
 type proveFlags struct {
 	index   string
 	query   maintain.ProveQuery
+	beside  pep508.Requirement // of a package beside torch; zero: torch is proven
 	json    bool
 	verbose bool
 }
@@ -76,7 +83,11 @@ func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
 	started := time.Now()
 	bar := progressOf("reading the index: "+x.Name(), x.Received)
 	f.query.Progress = bar.step
-	r, err := maintain.Prove(ctx, x, m, f.query)
+	prove := func() (*maintain.Report, error) { return maintain.Prove(ctx, x, m, f.query) }
+	if f.beside.Name != "" {
+		prove = func() (*maintain.Report, error) { return maintain.ProvePackage(ctx, x, m, f.beside, bar.step) }
+	}
+	r, err := prove()
 	bar.end()
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"debug/elf"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ const maxC10 = 64 << 20
 // readExports reads those of the last release of every minor, the newest first.
 func (c *Client) readExports(ctx context.Context) ([]exports, error) {
 	page, err := c.Project(ctx, "torch")
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil // an index of other packages: nothing is known of torch
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func dynamic(library []byte, wanted bool) (names []string) {
 		return nil
 	}
 	for _, s := range symbols {
-		if (s.Section == elf.SHN_UNDEF) == wanted && strings.Contains(s.Name, "3c10") {
+		if (s.Section == elf.SHN_UNDEF) == wanted && (!wanted || elf.ST_BIND(s.Info) != elf.STB_WEAK) && strings.Contains(s.Name, "3c10") {
 			names = append(names, s.Name)
 		}
 	}

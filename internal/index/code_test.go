@@ -84,4 +84,37 @@ func TestCode(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+	atLeast, _ := version.ParseSpecifier(">=2.4")
+	m := matrix.Embedded().With(matrix.Read{Extensions: []matrix.Extension{
+		{Package: "linked", Version: version.MustPython("1.0"), OS: "linux", Arch: "x86_64", CUDA: "12", Torch: atLeast, Proof: matrix.ByWheel},
+		{Package: "boost", Version: version.MustPython("1.0"), OS: "linux", Arch: "x86_64", CUDA: "12", Proof: matrix.ByWheel},
+	}})
+	for name, want := range map[string]Verdict{"linked": Agree, "boost": Differ} {
+		proofs, err := c.ProveCode(t.Context(), m, name, version.Specifier{}, func(int, int, string) {})
+		if err != nil || len(proofs) != 1 || proofs[0].Verdict != want {
+			t.Errorf("%s: %+v %v, want %s", name, proofs, err, want)
+		}
+	}
+	if _, err := c.readExports(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A wheel goes with the releases of torch that have all of c10 that it wants, of what any has.
+func TestBeside(t *testing.T) {
+	of := func(torch string, symbols ...string) exports {
+		e := exports{version.MustPython(torch), map[string]bool{}}
+		for _, s := range symbols {
+			e.symbols[s] = true
+		}
+		return e
+	}
+	all := []exports{of("2.10.0", "new"), of("2.9.1", "both", "new"), of("2.8.0", "both", "old"), of("2.7.1", "old")}
+	for wants, want := range map[string]string{
+		"both": ">=2.8,<2.10", "old": "<2.9", "new": ">=2.9", "both new": ">=2.9,<2.10", "of-torch-alone": "", "": "", "old new": "",
+	} {
+		if got := beside(all, strings.Fields(wants)); got != want {
+			t.Errorf("%q: %q, want %q", wants, got, want)
+		}
+	}
 }

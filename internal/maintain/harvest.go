@@ -54,3 +54,16 @@ func HarvestPackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Re
 	}
 	return index.CodeRows(m, name, codes, today), nil
 }
+
+// ProvePackage reads the wheels of a package beside torch again, and compares them with
+// its rows.
+func ProvePackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Requirement, progress Progress) (*Report, error) {
+	if !slices.ContainsFunc(m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && e.Proof == matrix.ByWheel }) {
+		return nil, fail.Wrong("no row of the data was read from a wheel of "+text.Printable(r.Name), "`envfix matrix harvest "+text.Printable(r.Name)+"` drafts rows")
+	}
+	proofs, err := x.ProveCode(ctx, m, r.Name, r.Spec, progress)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return newReport(x, proofs, nil), nil
+}
