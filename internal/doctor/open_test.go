@@ -27,6 +27,13 @@ func TestAdviceIsOpenToThePerson(t *testing.T) {
 			"a smaller batch", "WATERMARK_RATIO=0.0"},
 		{"a label that no index was asked for", "uv sync\nrequires-python = \">=3.11\"\n× No solution found when resolving dependencies:\n" +
 			"╰─▶ Because there is no version of torch==2.4.0+cu124 and your project depends on torch==2.4.0+cu124", "tool.uv.sources", "uv venv"},
+		{"a torch that is named beside the one that is here", "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n" +
+			"    PyTorch 2.3.0+cu121 with CUDA None (you have 2.0.0+cu117)\n", "the release for torch 2.0.0", "2.3.0"},
+		{"what uv took away", "Installed 2 packages in 8.96s\n - torch==2.5.1+cu124\n + torch==2.6.0+cpu\n", "torch==2.5.1", "builds the environment anew"},
+		{"a host without a driver", "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory\n" +
+			"Rocky Linux release 9.3\n$ nvidia-smi\nbash: nvidia-smi: command not found", "install the driver on the host", "--gpus all"},
+		{"a torch that sees the GPU", "Ubuntu 20.04 on WSL2\nError: DriverError(CUDA_ERROR_NO_DEVICE, \"no CUDA-capable device is detected\")\n>>> torch.cuda.is_available()\nTrue\n",
+			"LD_LIBRARY_PATH=/usr/lib/wsl/lib", "driver on Windows"},
 		{"ranks that nobody started", "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set", "torchrun", "NCCL_SOCKET"},
 	} {
 		r, _ := examine(t, c.text)

@@ -46,6 +46,12 @@ func wsl(e *evidence.Evidence) (out evidence.Findings) {
 		if oldWindows(e, &out, s) {
 			return
 		}
+		if e.Torch.SeesGPU() && e.Place.Container.IsZero() {
+			out.Deny("ACC001", "DRV001", "DRV002")
+			out.Find("CTR015", evidence.Likely, s, e.Torch.AvailableAt).
+				Say("torch sees the GPU here, so the driver is in order: the program that says this does not find WSL's CUDA library")
+			return
+		}
 		out.Find("CTR014", evidence.Likely, s, e.Place.WSL).
 			Says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
 			Do(ways...)

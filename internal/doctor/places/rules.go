@@ -10,7 +10,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"ARC014"}, Find: jetson},
 	{Checks: []string{"HW001"}, Find: noRuntimeGPU},
 	{Checks: []string{"CTR011"}, Find: compat},
-	{Checks: []string{"CTR014"}, Find: wsl},
+	{Checks: []string{"CTR014", "CTR015"}, Find: wsl},
 	{Checks: []string{"CTR020"}, Find: noCgroups},
 	{Checks: []string{"CTR009", "CTR022"}, Find: containerVariables},
 	{Checks: []string{"MPS002"}, Find: apple},

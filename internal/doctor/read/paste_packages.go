@@ -16,7 +16,7 @@ var packageReaders = []reader{
 	},
 	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|` +
 		`flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
-		if !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") &&
+		if !strings.HasPrefix(strings.TrimSpace(s.Text), "- ") && !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") &&
 			!strings.Contains(s.Text, "version that satisfies") && !strings.Contains(s.Text, "no wheels") {
 			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
 		}

@@ -55,7 +55,7 @@ var placeReaders = []reader{
 		r.c.Machine.Platform.Arch = "32-bit"
 		r.say(&r.c.From.Arch, s)
 	}},
-	{`docker|podman|container|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|` +
+	{`docker|podman|container(?:$|[^-]|-[^c])|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|` +
 		`\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|` +
 		`daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Container, s) }},
 	{
