@@ -121,7 +121,7 @@ func stepParts(p verdict.ProcessReport) string {
 
 // partNames are the parts of a step that their own name says little of.
 var partNames = map[string]string{"load": "waiting for the loader", "item": "loading samples", "collate": "collating", "data": "input", "copy": "copies to the device",
-	"compile": "compiling", "sync": "waiting for the GPU", "python": "Python", "between": "between steps"}
+	"compile": "compiling", "sync": "waiting for the GPU", "python": "Python", "gc": "collecting garbage", "between": "between steps"}
 
 func partName(part verdict.Part) string {
 	if name := partNames[part.Name]; name != "" {

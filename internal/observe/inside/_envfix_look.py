@@ -1,7 +1,7 @@
 """What the loop does, and a worker of its loader: a thread looks at its stack now and then, ever more seldom, and adds up
 the time by part of the loop, by the job's own line and by what that calls. It needs no right and no signal, is gone while
-the process forks, and is no thread of `threading`. It gets the GIL where Python lets it go, which the collector never does:
-gc.callbacks tell its time. Before a look the GIL is asked for after 0.1 ms rather than 5, or short Python, and a call of C
+the process forks, and is no thread of `threading`. It gets the GIL where Python lets it go, which the collector
+does at its end alone, in gc.callbacks. Before a look the GIL is asked for after 0.1 ms rather than 5, or short Python, and a call of C
 that takes 3 ms, would pass for the call of torch's that follows: always where no other thread might ask for it, else for a moment."""
 import _thread, builtins, gc, linecache, opcode, os, re, sys
 import _envfix_probe as P
@@ -122,8 +122,8 @@ def frames():  # of the loop's thread, innermost first
         on and gc.enable()
 
 def spot(stack, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, Python that imports, or the probe
-    top = stack[0].f_code  # where the collector ends, on_gc is what first lets the GIL go
-    if top.co_filename.startswith(HERE) and top is not on_gc.__code__ or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
+    collects = stack[0].f_code is on_gc.__code__  # where the collector ends, that is what first lets the GIL go
+    if stack[0].f_code.co_filename.startswith(HERE) and not collects or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
         return None
     stack = [g for g in stack if not g.f_code.co_filename.startswith(HERE)]
     known = [facts(g) for g in stack]
@@ -167,6 +167,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
             part = "python"
     if not part and any(k[1] == "data" for k in known):
         part = "data"
+    part = "gc" if collects else part
     return (part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
 
 def loaded(stack, known):  # below the loader's fetch, innermost first
@@ -196,7 +197,6 @@ def on_gc(phase, info):
             k = f.f_code.co_filename, f.f_lineno
             L["gc_lines"][k] = L["gc_lines"].get(k, 0) + dt // 1000
             L["gc_times"] += 1
-        L["gc"] += dt // 1000
     except Exception:
         pass
 
@@ -224,7 +224,7 @@ def start(worker=False):
 def begin():  # what was seen before the loop was warm counts for nothing
     t = P.now()
     L["known"].clear()
-    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc=0, gc_times=0, gc_lines={}, gc_done=0, reset=False)
+    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
 
 def again():
     try:
@@ -302,7 +302,7 @@ def look():
         for k, v in into.items():
             got = L["sums"].setdefault(k, [0, 0])
             got[0], got[1] = got[0] + v[0], got[1] + v[1]
-        L.update(pending={}, step=n, gc_done=L["gc"])
+        L.update(pending={}, step=n)
     if L["looks"] >= L["tell"] and (L["looks"] < 200 or t > L["tell_at"]):  # a process may be ended without a word
         L.update(tell=4 * L["looks"] if L["looks"] < 200 else 0, tell_at=L["begun"] + (t - L["begun"]) * 3 // 2)
         tell()
@@ -317,6 +317,6 @@ def tell():
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
-            reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=L["gc_done"], gc_times=L["gc_times"],
+            reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=parts.get("gc", 0), gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

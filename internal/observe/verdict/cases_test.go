@@ -25,10 +25,10 @@ var elsewhere = []ruleCase{
 	}, "recompiles no_gpu", []string{"size mismatch at index 0"}},
 	{"collects garbage", func(t *Trace) {
 		onCPU(t)
-		looked(t, "python", 0.5)
-		lead(t).Where.GC, lead(t).Where.GCTimes, lead(t).Where.GCAt = 4e5, 90, "t.py:7"
+		looked(t, "gc", 0.4)
+		lead(t).Where.GCTimes, lead(t).Where.GCAt = 90, "t.py:7"
 	}, "gc_bound no_gpu", []string{"40 % of the time", "(t.py:7)", "gc.freeze()"}},
-	{"collects garbage once", func(t *Trace) { onCPU(t); looked(t, "forward", 0.5); lead(t).Where.GC, lead(t).Where.GCTimes = 4e5, 2 }, "no_gpu", nil},
+	{"collects garbage once", func(t *Trace) { onCPU(t); looked(t, "gc", 0.4); lead(t).Where.GCTimes = 2 }, "no_gpu", nil},
 	{"a GPU that is busy while the loop saves", func(t *Trace) { looked(t, "saving", 0.6) }, "healthy", nil},
 	{"reads values back for most of the time", func(t *Trace) { load(t, 0, 40); looked(t, "sync", 0.6, Spot{At: "t.py:5", Call: ".item"}) }, "sync_bound", []string{"t.py:5"}},
 	{"fetches its input itself", func(t *Trace) { onCPU(t); looked(t, "data", 0.6, Spot{At: "t.py:5", Call: "queue.Queue.get"}) }, "loader_bound no_gpu", []string{"queue.Queue.get (t.py:5)"}},

@@ -39,7 +39,7 @@ var works = []work{
 const (
 	looksEnough = 40   // looks at the loop before a part of it is named
 	gcMuch      = 0.15 // of the loop's time
-	gcOften     = 10   // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
+	gcOften     = 3    // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
 )
 
@@ -102,8 +102,8 @@ func (k work) judge(f *facts) *Finding {
 	share := f.share(k.part)
 	where, places := w.at(k.part)
 	said := " (" + w.within(share) + ")"
-	if k.part == "gc" { // Python tells of it
-		where, places, said = at(w.GCAt, ""), []string{w.GCAt}, ""
+	if k.part == "gc" { // Python tells where
+		where, places = at(w.GCAt, ""), []string{w.GCAt}
 	}
 	x := f.spends(k.verdict, share, k.cut, places)
 	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s%s", f.idleWords(), pct(share), k.does, where, said)
@@ -135,23 +135,16 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 	return x
 }
 
-// share is a part's share of the loop's time: of Python's without its collector's, which
-// is of the time in which the loop could run.
+// share is a part's share of the loop's time; the collector's counts where it comes often.
 func (f *facts) share(part string) float64 {
 	w := f.looks()
 	if w == nil {
 		return 0
 	}
-	gc := min(1, float64(w.GC)/float64(w.Seen)/max(0.1, 1-f.queued([]*Process{f.lead})))
-	switch {
-	case part == "python":
-		return max(0, w.part(part)-gc)
-	case part != "gc":
-		return w.part(part)
-	case w.GCTimes < gcOften:
+	if part == "gc" && w.GCTimes < gcOften {
 		return 0
 	}
-	return gc
+	return w.part(part)
 }
 
 // fetchesItself: the loop fetches its input itself, or waits for a thread, a process or

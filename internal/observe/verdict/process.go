@@ -157,7 +157,7 @@ func (b Burst) perStep() float64 {
 // its samples, batches and sampler; data is input of another kind, python work of
 // the job's own that is no tensor's.
 var LoopParts = []string{"load", "item", "collate", "sampler", "data", "copy", "forward", "backward", "optimizer", "saving", "logging", "metrics",
-	"evaluation", "compile", "sync", "python", "between"}
+	"evaluation", "compile", "sync", "python", "gc", "between"}
 
 // A Part is what a part of a step takes as Python sees it, in seconds a step: work
 // that a GPU does later is not in it.
