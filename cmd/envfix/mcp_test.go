@@ -136,7 +136,8 @@ func TestMCPHidesPaths(t *testing.T) {
 	}
 }
 
-// A client that pipes its requests in and closes gets every answer.
+// A client that pipes its requests in and closes gets every answer, whatever stands
+// between them.
 func TestMCPEnd(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -147,6 +148,10 @@ func TestMCPEnd(t *testing.T) {
 	cmd.Args[0] = "envfix"
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
+not json
+
+{"id":7,"method":"ping"}
+["none",{"jsonrpc":"2.0","id":8,"method":"ping"}]
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"explain","arguments":{"text":"Torch not compiled with CUDA enabled"}}}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"explain","arguments":{"text":"DRV005"}}}
 `)
@@ -154,7 +159,7 @@ func TestMCPEnd(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, id := range []string{`"id":1,`, `"id":2,`, `"id":3,`} {
+	for _, id := range []string{`"id":1,`, `"id":2,`, `"id":3,`, `"id":8,`, `"id":null,"error":{"code":-32700,`, `"id":null,"error":{"code":-32600,`, `"id":7,"error":{"code":-32600,`} {
 		if !strings.Contains(string(out), id) {
 			t.Errorf("no answer with %s in\n%s", id, out)
 		}

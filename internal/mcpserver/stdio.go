@@ -14,7 +14,8 @@ import (
 // is passed on when every request has its answer: a client that pipes its requests in
 // and closes (`printf … | envfix mcp`) would lose those that are still at work.
 func Stdio(in io.ReadCloser, out io.WriteCloser) mcp.Transport {
-	return patient{&mcp.IOTransport{Reader: in, Writer: out}}
+	line := &oneByOne{WriteCloser: out}
+	return patient{&mcp.IOTransport{Reader: newSieve(in, line), Writer: line}}
 }
 
 type patient struct{ mcp.Transport }
