@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/resolver"
 )
 
 func (b *builder) bin() string {
@@ -16,7 +17,7 @@ func (b *builder) bin() string {
 }
 
 // unseen reports whether nobody looked which programs the machine has: it was described.
-func (b *builder) unseen() bool { return b.r.Described && len(b.h.Tools) == 0 }
+func unseen(r resolver.Request, h machine.Machine) bool { return r.Described && len(h.Tools) == 0 }
 
 func (b *builder) python() string {
 	if b.h.Platform.OS == "windows" && b.isConda() { // it has its Python in its root

@@ -15,9 +15,9 @@ func (p pip) steps(b *builder) error { b.venv(p); return nil }
 func (pip) bring(b *builder) (string, bool) {
 	py, ok := b.interpreter()
 	switch {
-	case !ok && b.unseen() && b.h.Platform.OS == "windows":
+	case !ok && unseen(b.r, b.h) && b.h.Platform.OS == "windows":
 		return "py", true // PEP 397's launcher, which python.org's installer brings
-	case !ok && b.unseen():
+	case !ok && unseen(b.r, b.h):
 		return "python" + b.choice.Python, true
 	case !ok:
 		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and there is no " + b.choice.Python,

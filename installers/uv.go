@@ -20,7 +20,7 @@ func (u uv) bring(b *builder) (string, bool) {
 	if t, ok := tool(b.h, "uv"); ok {
 		return t.Path, true
 	}
-	if b.unseen() {
+	if unseen(b.r, b.h) {
 		return "uv", true
 	}
 	python, ok := anyPython(b.h)
@@ -72,7 +72,7 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 	if !found {
 		py = b.choice.Python
 		why := "there is no interpreter of " + py
-		if b.unseen() {
+		if unseen(b.r, b.h) {
 			why = "nobody looked whether it is there, and then this does nothing"
 		}
 		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: why + "; uv keeps its own beside the system's",
