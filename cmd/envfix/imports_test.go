@@ -135,6 +135,7 @@ var walls = map[string][]string{
 	"gopkg.in/yaml.v3":                          {"matrix", "internal/doctor/know", "internal/pyproject"},
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
+	"github.com/google/jsonschema-go":           {"internal/mcpserver"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},

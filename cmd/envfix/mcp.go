@@ -56,7 +56,7 @@ type toClient struct{ io.Writer }
 func (toClient) Close() error { return nil }
 
 // runSelf runs a command of this program in a process of its own: it prints to its
-// standard output, and here that speaks the protocol.
+// standard output, and here that speaks the protocol. What prints no answer has refused.
 func runSelf(ctx context.Context, stdin string, args ...string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -73,7 +73,7 @@ func runSelf(ctx context.Context, stdin string, args ...string) (string, error) 
 		return "", err
 	}
 	if out.Len() == 0 {
-		return ui.CleanLines(problems.String()), nil
+		return "", errors.New(ui.CleanLines(problems.String()))
 	}
 	return out.String(), nil
 }

@@ -88,8 +88,11 @@ func TestMCP(t *testing.T) {
 		want      string
 	}{
 		{"facts", nil, "System"},
-		{"plan", v100, "To carry it out, a person types: envfix apply --gpu V100 --driver 580.95.05"},
+		{"plan", v100, "To carry it out, a person types on that machine: envfix apply --python 3.12"},
 		{"plan", v100, "build cu126"},
+		{"plan", map[string]any{"python": "3.12", "manager": "pip", "requirements": "torch"}, "a person types: envfix apply --python 3.12 --manager pip torch"},
+		{"plan", map[string]any{"gpu": "RTX 4060 Laptop", "os": "windows"}, "a person types on that machine: envfix apply\n"},
+		{"explain", map[string]any{"text": "DRV005"}, "DRV005:"},
 		{"why", with("requirement", "torch==2.15.0"), "no code for V100"},
 		{"explain", map[string]any{"text": "Torch not compiled with CUDA enabled"}, "CPU-only build"},
 		{"doctor", map[string]any{"text": "RuntimeError: CUDA error: no kernel image is available for execution on the device"}, "no code for"},
@@ -114,9 +117,11 @@ func TestMCP(t *testing.T) {
 		{"matrix", map[string]any{"os": "-v"}},
 		{"why", map[string]any{}},
 		{"plan", map[string]any{"gpu": 7}},
+		{"plan", map[string]any{"gpu": []string{"RTX9090"}}},
+		{"matrix", map[string]any{"torch": "99"}},
 		{"apply", nil},
 	} {
-		if got, failed := tool(t, s, bad.tool, bad.arguments); !failed {
+		if got, failed := tool(t, s, bad.tool, bad.arguments); !failed || strings.Contains(got, "To carry it out") {
 			t.Errorf("%s %v was answered:\n%s", bad.tool, bad.arguments, got)
 		}
 	}

@@ -5,18 +5,21 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"envfix/internal/text"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Runner runs one command of envfix and returns what it printed on standard output
-// and, where that is nothing, on standard error.
+// A Runner runs one command of envfix and returns what it printed on standard output. Where
+// that is nothing, the command refused, and its error is what it said instead.
 type Runner func(ctx context.Context, stdin string, args ...string) (string, error)
 
 // Options are what the server is started with.
@@ -83,19 +86,35 @@ func cleaned(next mcp.MethodHandler) mcp.MethodHandler {
 
 // A Machine describes one that is not here; each field replaces what was found.
 type Machine struct {
-	GPU    []string `json:"gpu,omitempty"    jsonschema:"GPU names or compute capabilities, such as RTX 5090 or 7.0"`
-	Driver string   `json:"driver,omitempty" jsonschema:"driver version such as 580.95.05, or none"`
-	OS     string   `json:"os,omitempty"     jsonschema:"linux, windows or macos"`
-	Arch   string   `json:"arch,omitempty"   jsonschema:"x86_64, aarch64 or arm64"`
-	Libc   string   `json:"libc,omitempty"   jsonschema:"such as glibc-2.31"`
-	Python string   `json:"python,omitempty" jsonschema:"such as 3.12"`
+	GPU    list   `json:"gpu,omitempty"    jsonschema:"GPU names or compute capabilities, such as RTX 5090 or 7.0"`
+	Driver string `json:"driver,omitempty" jsonschema:"driver version such as 580.95.05, or none"`
+	OS     string `json:"os,omitempty"     jsonschema:"linux, windows or macos"`
+	Arch   string `json:"arch,omitempty"   jsonschema:"x86_64, aarch64 or arm64"`
+	Libc   string `json:"libc,omitempty"   jsonschema:"such as glibc-2.31"`
+	Python string `json:"python,omitempty" jsonschema:"such as 3.12"`
 }
+
+// A list is written as one, or, of one thing, as that.
+type list []string
+
+// UnmarshalJSON reads a list of strings or a string.
+func (l *list) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*l = list{""}
+		return json.Unmarshal(b, &(*l)[0])
+	}
+	return json.Unmarshal(b, (*[]string)(l))
+}
+
+// lists is how a schema says that.
+var lists = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[list](): {Types: []string{"array", "string"}, Items: &jsonschema.Schema{Type: "string"}}}}
 
 // A PlanInput is what plan is asked.
 type PlanInput struct {
 	Machine
-	Requirements []string `json:"requirements,omitempty" jsonschema:"such as torch==2.9.*; none: torch and torchvision"`
-	Manager      string   `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba or pixi"`
+	Requirements list   `json:"requirements,omitempty" jsonschema:"such as torch==2.9.*; none: torch and torchvision"`
+	Manager      string `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba or pixi"`
 }
 
 // A WhyInput is what why is asked.
@@ -176,7 +195,14 @@ func plan(in PlanInput) (call, error) {
 	c.describe(in.Machine)
 	c.flag("--manager", in.Manager)
 	c.args = append(c.args, in.Requirements...)
-	c.after = "To carry it out, a person types: envfix " + text.Command(append([]string{"apply"}, c.args[1:]...)...)
+	apply := call{args: []string{"apply"}} // what describes a machine is not said to the machine itself
+	apply.flag("--python", in.Python)
+	apply.flag("--manager", in.Manager)
+	where := ""
+	if len(in.GPU) > 0 || in.Driver+in.OS+in.Arch+in.Libc != "" {
+		where = " on that machine"
+	}
+	c.after = "To carry it out, a person types" + where + ": envfix " + text.Command(append(apply.args, in.Requirements...)...)
 	return c, errors.Join(in.check(), checked(in.Manager), named(in.Requirements...))
 }
 
@@ -194,6 +220,9 @@ func doctor(in DoctorInput) (call, error) {
 }
 
 func explain(in ExplainInput) (call, error) {
+	if one := strings.Fields(in.Text); len(one) == 1 && checked(one[0]) == nil { // it may be the id of a check
+		return call{args: []string{"explain", one[0]}}, nil
+	}
 	return call{args: []string{"explain"}, stdin: in.Text}, nil
 }
 
@@ -210,16 +239,24 @@ func show(in MatrixInput) (call, error) {
 const screen = 60
 
 // add puts a tool into the server. A command that found something wrong exits with
-// another code than 0 and has printed what: that is an answer, and no error.
+// another code than 0 and has printed what: that is an answer, and no error; one that
+// printed none refused.
 func add[In any](s *mcp.Server, o Options, name, about string, command func(In) (call, error)) {
 	closed := false
-	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
+	input, err := jsonschema.For[In](lists)
+	if err != nil {
+		panic(err) // a type above that is none of JSON's
+	}
+	tool := &mcp.Tool{Name: name, Description: about, InputSchema: input, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
 	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		c, err := command(in)
 		if err != nil {
 			return nil, nil, err
 		}
 		said, err := o.Run(ctx, c.stdin, c.args...)
+		if err != nil && o.Hide != nil {
+			return nil, nil, errors.New(o.Hide(err.Error()))
+		}
 		if err != nil {
 			return nil, nil, err
 		}
