@@ -200,12 +200,14 @@ func (s advice) installedWarnings(o *outcome) []string {
 	}
 	var out []string
 	for _, p := range s.p.h.Installed {
-		_, label := version.SplitLocal(p.Version)
+		public, label := version.SplitLocal(p.Version)
 		if machine.NormalName(p.Name) == "torch" {
+			kept := ""
+			if public == c.Torch && c.Channel == "pip" {
+				kept = "; pip and uv would keep it, because a local label never decides"
+			}
 			if label != "" && label != c.Build {
-				out = append(out, fmt.Sprintf(
-					"torch %s is installed; pip and uv would keep it, because a local label never decides: it is replaced by the %s build",
-					text.Cut(p.Version, 80), c.Build))
+				out = append(out, fmt.Sprintf("torch %s is installed%s: it is replaced by the %s build", text.Cut(p.Version, 80), kept, c.Build))
 			}
 			continue
 		}

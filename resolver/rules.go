@@ -102,7 +102,7 @@ func sourceRule(q *attempt, b *matrix.Build) *Reason {
 }
 
 func sourceWord(q *attempt, b *matrix.Build) string {
-	if q.fromDefault(b) {
+	if !isConda(b) && q.fromDefault(b) {
 		return "the default Python index carries it"
 	}
 	return b.Index + " carries it"
