@@ -36,6 +36,7 @@ func (c conda) steps(b *builder) error {
 	} else if !b.r.Described {
 		b.add(plan.Step{ID: "conda", Title: "install " + exe, Why: exe + " is not here",
 			Manual: &plan.Manual{Text: "install " + exe + ", or use `--manager uv`, which envfix brings itself"}})
+		b.warn("%s is not here, and envfix does not bring it: nothing is installed before it is", exe)
 		return nil
 	}
 	argv := []string{exe, "create", "--yes", "--prefix", gen, "--override-channels"}

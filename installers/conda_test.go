@@ -70,6 +70,9 @@ func TestConda(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := must(t, test.machine, test.request, install(test.choice), test.target)
+			if said := strings.Join(p.Warnings, " "); strings.Contains(said, "is not here") != (test.name == "no conda") {
+				t.Errorf("warnings: %q", said)
+			}
 			if on := test.machine.Platform.OS; on == "windows" && (p.Interpreter() != "python" || p.EnvFixes[len(p.EnvFixes)-1].Value != ".venv") {
 				t.Errorf("conda's Python is in its root on Windows: %s, %v", p.Interpreter(), p.EnvFixes)
 			}

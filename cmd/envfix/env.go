@@ -93,7 +93,11 @@ func defaultShell() string {
 // that it was started with, also after the next switch.
 func environment(name string) (dir, bin string, err error) {
 	missing := func(err error) error {
-		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), Err: err, Hints: []string{"`envfix apply` makes it"}}
+		makes := []string{"envfix", "apply"}
+		if name != defaultEnv {
+			makes = append(makes, "--env", name)
+		}
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), Err: err, Hints: []string{"`" + ui.Clean(text.Command(makes...)) + "` makes it"}}
 	}
 	dir, err = filepath.Abs(name)
 	if err != nil {

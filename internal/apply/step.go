@@ -270,7 +270,7 @@ func (r *run) firstByHand() error {
 		return nil
 	}
 	return &fail.Error{Code: fail.Privilege, Text: s.Title, Details: append(strings.Split(s.Manual.Text, "\n"), "nothing was changed"),
-		Hints: []string{"when it is done, the plan is another one: `envfix apply` makes it"}}
+		Hints: []string{"when it is done, the same command makes another plan, which goes on"}}
 }
 
 // switchTo completes the generation and makes it the environment.
