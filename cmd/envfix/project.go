@@ -224,8 +224,7 @@ func missingModules(dir string) (said []string) {
 	}
 	for line := range strings.Lines(string(content)) {
 		key, at, _ := strings.Cut(line, "=")
-		at = strings.TrimSpace(at)
-		if strings.TrimSpace(key) != "path" || at == "" || len(said) == 6 {
+		if at = strings.TrimSpace(at); strings.TrimSpace(key) != "path" || at == "" || len(said) == 6 {
 			continue
 		}
 		if there, _ := os.ReadDir(filepath.Join(dir, at)); len(there) == 0 {
@@ -239,18 +238,15 @@ func missingModules(dir string) (said []string) {
 // for torch itself.
 func inExtras(dir, followed string) []string {
 	p, err := projectFile(filepath.Join(dir, followed))
-	if err != nil || p.Asks("torch") {
+	if err != nil || p.Asks("torch") || len(p.TorchIn) == 0 {
 		return nil
 	}
 	extras := text.Each(p.TorchIn, func(c pyproject.Carrier) string { return fmt.Sprintf("%s (%s)", c.Group, c.Text) })
-	if n := len(extras); n > 0 {
-		if n > 6 {
-			extras = append(extras[:6], fmt.Sprintf("%d more", n-6))
-		}
-		return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
-			filepath.Join(dir, followed), p.TorchIn[0].Group)}
+	if n := len(extras); n > 6 {
+		extras = append(extras[:6], fmt.Sprintf("%d more", n-6))
 	}
-	return nil
+	return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
+		filepath.Join(dir, followed), p.TorchIn[0].Group)}
 }
 
 // nothingToFollow is the error for a directory that says nothing that can be read: it

@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -86,13 +87,6 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 
 // needs is what building a source takes.
 func (s Source) needs() string {
-	switch s.Kind {
-	case "CUDA":
-		return "CUDA sources: building needs nvcc of torch's own CUDA and a C++ compiler"
-	case "compiler":
-		return "building needs a compiler"
-	case "pure":
-		return "pure Python"
-	}
-	return "its archive could not be read"
+	return cmp.Or(map[string]string{"CUDA": "CUDA sources: building needs nvcc of torch's own CUDA and a C++ compiler",
+		"compiler": "building needs a compiler", "pure": "pure Python"}[s.Kind], "its archive could not be read")
 }

@@ -32,9 +32,13 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	if len(f.texts) > 0 {
 		p.Python = strings.TrimSpace(f.texts[0])
 	}
-	take := func(e span, where string) error {
+	found := func(e span) finding {
 		f := finding{program: prog}
 		f.expression(e, false)
+		return f
+	}
+	take := func(e span, where string) error {
+		f := found(e)
 		if f.computed {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s: a part of %s is computed by its code, which is not run", name, where))
 		}
@@ -44,11 +48,7 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	if err := take(asked["install_requires"], "install_requires"); err != nil {
 		return nil, err
 	}
-	texts := func(e span) []string {
-		f := finding{program: prog}
-		f.expression(e, false)
-		return f.texts
-	}
+	texts := func(e span) []string { return found(e).texts }
 	return p, extras(&r, prog.dictionary(asked["extras_require"], 0), "extras_require.", groups, texts, take)
 }
 
