@@ -58,7 +58,8 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	}
 	for like := new(resolver.NameError); errors.As(resolver.Misnamed(q.Matrix, q.Request), &like) && like.From != ""; {
 		q.Request.AsNamed = append(q.Request.AsNamed, like.Name)
-		f.wish.said = append(f.wish.said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written", like.From, like.Name, like.Meant))
+		f.wish.said = append(f.wish.said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written",
+			like.From, like.Name, like.Meant))
 	}
 	if q.Target, err = f.where(q.Machine); err != nil {
 		return q, w, err

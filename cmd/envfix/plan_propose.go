@@ -138,7 +138,8 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	if c := platform.Libc; c != nil {
 		match.Libc = c.Kind + ">=" + c.Version.String()
 	}
-	l := &propose.Loop{UV: uv, System: platform, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf, Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
+	l := &propose.Loop{UV: uv, System: platform, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
+		Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
 	for _, path := range f.wish.files {
 		if p, err := projectFile(path); err == nil { // an error was reported when the request was read
 			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)

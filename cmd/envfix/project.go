@@ -218,10 +218,7 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 // missingModules says which submodules of a project are not here: what they ask for is not
 // read, and git was told to bring none where envfix cloned.
 func missingModules(dir string) (said []string) {
-	content, err := readProjectFile(filepath.Join(dir, ".gitmodules"))
-	if err != nil {
-		return nil
-	}
+	content, _ := readProjectFile(filepath.Join(dir, ".gitmodules")) // without one it has none
 	for line := range strings.Lines(string(content)) {
 		key, at, _ := strings.Cut(line, "=")
 		if at = strings.TrimSpace(at); strings.TrimSpace(key) != "path" || at == "" || len(said) == 6 {

@@ -300,13 +300,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A plan waits a minute for uv; what is carried out waits for five.
-func TestPatience(t *testing.T) {
-	if plan, apply := (&Loop{}).time(mostTime), (&Loop{Patient: true}).time(mostTime); plan != time.Minute || apply != 5*time.Minute {
-		t.Errorf("%v, %v", plan, apply)
-	}
-}
-
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	key := Key("a", 1)
@@ -328,31 +321,6 @@ func TestNewestDecides(t *testing.T) {
 	a := propose(t, asks(t, f), request(t, "torch", "tool"))
 	if !slices.Equal(a.Limits, []string{"torch==2.8.0"}) || a.Versions["tool"] != "3.8.6" {
 		t.Errorf("%+v", a)
-	}
-}
-
-// A framework stays as the project's file asks for it where its build for the GPU does not
-// go with the rest; one that was asked for by hand does not.
-func TestPlainly(t *testing.T) {
-	f := files{}
-	f.wheel("frame", "1.0", "py3-none-any")
-	l := asks(t, f)
-	all := l.Resolve
-	l.Framework = func(name string) bool { return name == "frame" }
-	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		c := *all(r)
-		if asksFor(r, "frame") {
-			c.Ask = map[string]string{"frame": "frame>=2"}
-		}
-		return &c
-	}
-	r := request(t, "torch", "frame")
-	if a := propose(t, l, r); a.Versions["frame"] != "1.0" || !strings.Contains(strings.Join(a.Said, "; "), "frame stays as it is asked for: frame>=2 does not go") {
-		t.Errorf("%+v", a)
-	}
-	r.Requirements[1].From = ""
-	if a := propose(t, l, r); a.Refused == "" {
-		t.Errorf("by hand: %+v", a)
 	}
 }
 

@@ -1,0 +1,41 @@
+package propose
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"envfix/resolver"
+)
+
+// A plan waits a minute for uv; what is carried out waits for five.
+func TestPatience(t *testing.T) {
+	if plan, apply := (&Loop{}).time(mostTime), (&Loop{Patient: true}).time(mostTime); plan != time.Minute || apply != 5*time.Minute {
+		t.Errorf("%v, %v", plan, apply)
+	}
+}
+
+// A framework stays as the project's file asks for it where its build for the GPU does not
+// go with the rest; one that was asked for by hand does not.
+func TestPlainly(t *testing.T) {
+	f := files{}
+	f.wheel("frame", "1.0", "py3-none-any")
+	l := asks(t, f)
+	all := l.Resolve
+	l.Framework = func(name string) bool { return name == "frame" }
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		c := *all(r)
+		if asksFor(r, "frame") {
+			c.Ask = map[string]string{"frame": "frame>=2"}
+		}
+		return &c
+	}
+	r := request(t, "torch", "frame")
+	if a := propose(t, l, r); a.Versions["frame"] != "1.0" || !strings.Contains(strings.Join(a.Said, "; "), "frame stays as it is asked for: frame>=2 does not go") {
+		t.Errorf("%+v", a)
+	}
+	r.Requirements[1].From = ""
+	if a := propose(t, l, r); a.Refused == "" {
+		t.Errorf("by hand: %+v", a)
+	}
+}
