@@ -39,7 +39,8 @@ func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolve
 		return nil
 	}
 	said := fmt.Sprintf("nothing is proven for this project: it names no version of torch, and %s is what fits here", c.Torch)
-	if day := f.lastCommit(ctx); day != "" && q.Target.AsOf == "" {
+	day := f.lastCommit(ctx)
+	if day != "" && q.Target.AsOf == "" && slices.ContainsFunc(q.Matrix.Releases, func(r *matrix.Release) bool { return r.Date > day }) {
 		said += "; its last commit is of " + day + ": `--as-of " + day + "` takes torch and the packages of then"
 	}
 	return []string{said}
