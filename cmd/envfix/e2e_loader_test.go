@@ -31,6 +31,10 @@ var loaderCases = []loaderCase{
 	{"LD_PRELOAD of an NCCL without symbols", "undefined symbol", func(t *testing.T, p *patient) {
 		p.vars = append(p.vars, "LD_PRELOAD="+emptyLibrary(t, p, "libnccl.so.2"))
 	}},
+	{"LD_PRELOAD of another libc10", "undefined symbol", func(t *testing.T, p *patient) {
+		p.vars = append(p.vars, "LD_PRELOAD="+emptyLibrary(t, p, "libc10.so"))
+	}},
+	{"libcusparseLt deleted", "libcusparseLt.so", func(t *testing.T, p *patient) { noError(t, os.Remove(p.library(t, "libcusparseLt.so.*"))) }},
 	{"libnccl deleted", "libnccl.so.2", func(t *testing.T, p *patient) { noError(t, os.Remove(p.library(t, "libnccl.so.2"))) }},
 	{"libc10_cuda in the place of another", "undefined symbol", func(t *testing.T, p *patient) {
 		noError(t, os.Rename(emptyLibrary(t, p, "libc10_cuda.so"), filepath.Join(p.site, "torch/lib/libc10_cuda.so")))

@@ -130,6 +130,10 @@ func TestPassedOver(t *testing.T) {
 	}{
 		"another processor": {func(t *testing.T, file string) { put(t, file, testelf.Library(testelf.AArch64, testelf.Dynamic{})) }, "it is for another processor, aarch64"},
 		"an empty file":     {func(t *testing.T, file string) { put(t, file, nil) }, "it is no library"},
+		"its end is missing": {func(t *testing.T, file string) {
+			whole := testelf.Library(testelf.X86_64, testelf.Dynamic{Defined: []string{"ncclInit"}})
+			put(t, file, whole[:len(whole)-1])
+		}, "it is cut off: its end is missing"},
 		"a link to nothing": {func(t *testing.T, file string) {
 			if err := errors.Join(os.Remove(file), os.Symlink("gone", file)); err != nil {
 				t.Fatal(err)

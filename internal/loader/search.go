@@ -258,7 +258,14 @@ func (v *View) levels(dir string) []string {
 
 // fits reports whether a library is for the processor of the program, whose others the
 // loader passes over, and may be mapped.
-func (v *View) fits(o *Object) bool { return o != nil && v.sameProcessor(o) && !v.noExec(o) }
+func (v *View) fits(o *Object) bool {
+	return o != nil && v.sameProcessor(o) && !v.noExec(o) && !o.cut()
+}
+
+// cut reports whether the end of the file is missing, as where the disk was full.
+func (o *Object) cut() bool {
+	return slices.ContainsFunc(o.loads, func(l load) bool { return l.offset+l.size > uint64(o.Size) })
+}
 
 func (v *View) sameProcessor(o *Object) bool {
 	return v.like == nil || o.Machine == v.like.Machine && o.class == v.like.class
@@ -308,6 +315,8 @@ func (v *View) Unfit(file string) string {
 		return notELF
 	case v.noExec(o):
 		return NoExec
+	case o.cut():
+		return "it is cut off: its end is missing"
 	case !v.fits(o):
 		return "it is for another processor, " + strings.ToLower(strings.TrimPrefix(o.Machine.String(), "EM_"))
 	}
