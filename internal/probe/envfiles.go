@@ -29,7 +29,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	var e Env
 	if active := h.activeEnv(o); active != "" {
 		e = h.readEnv(active)
-	} else if dir := h.unmade(o); dir != "" {
+	} else if dir := unmade(h, o); dir != "" {
 		return &machine.EnvFiles{Dir: dir, Sites: h.sitePackages(dir), Python: machine.PythonUnmade}
 	} else if found := h.pythons(o).pythons; len(found) > 0 {
 		e = h.readInterpreter(found[0])
@@ -116,8 +116,8 @@ func (e Env) fault(h *host, home string) string {
 
 // unmade is the environment that commands would change, where it has packages and Python does
 // not take it for one; "" no such.
-func (h *host) unmade(o Options) string {
-	for _, dir := range h.meant(o) {
+func unmade(h *host, o Options) string {
+	for _, dir := range meant(h, o) {
 		if h.exists(h.envPython(dir)) && len(h.sitePackages(dir)) > 0 {
 			return dir
 		}

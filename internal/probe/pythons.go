@@ -72,7 +72,7 @@ func (h *host) pythons(o Options) pythonSet {
 // activated one. Conda activates its base environment in every shell; that is an
 // environment too, where there is no other.
 func (h *host) activeEnv(o Options) string {
-	dirs := h.meant(o)
+	dirs := meant(h, o)
 	if i := slices.IndexFunc(dirs, h.isEnv); i >= 0 {
 		return dirs[i]
 	}
@@ -80,7 +80,7 @@ func (h *host) activeEnv(o Options) string {
 }
 
 // meant are the directories in which the environment of a command may be.
-func (h *host) meant(o Options) []string {
+func meant(h *host, o Options) []string {
 	project := o.Venv
 	if project != "" && !h.abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)

@@ -185,7 +185,7 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 				p.Version = beside[i].Version
 			}
 			if !module {
-				p.Tag = h.builtFor(path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
+				p.Tag = builtFor(h, path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
 			}
 			out = append(out, p)
 		}
@@ -199,7 +199,7 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 
 // builtFor is the tag of the Python that the modules in a package are compiled for, where none
 // is for the one that is meant; "" no such.
-func (h *host) builtFor(dir, tag string) (other string) {
+func builtFor(h *host, dir, tag string) (other string) {
 	for _, sub := range append(h.names(dir), "") {
 		for _, name := range h.names(path.Join(dir, sub)) {
 			switch m := compiledTag().FindStringSubmatch(name); {
