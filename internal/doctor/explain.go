@@ -84,7 +84,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		// No message is known: what the facts of the text say, as `doctor --from` says it.
 		// A vague word (MPS, XPU, ROCm) is what a message speaks of, not its reason.
 		sure := func(f Finding) bool {
-			return f.Severity == know.Error && f.Confidence > Low || slices.Contains(untold, f.Check)
+			return !read.Quiet(quoteOf(f)) && (f.Severity == know.Error && f.Confidence > Low || slices.Contains(untold, f.Check))
 		}
 		answer.Matches = found(k, xslices.Filter(report.Findings, sure))
 	}

@@ -89,6 +89,8 @@ func TestKindsSayNoMoreThanTheLine(t *testing.T) {
 		"NCCL WARN ncclSocketTryRecv: pass NULL socket":                                               "NCCL_SOCKET_IFNAME",
 		"AssertionError: XPU_Accelerator requires PyTorch with XPU support (torch.xpu).":              "not of the GPU or the installation",
 		"ValueError: bitsandbytes 4bit quantization is not available.":                                "nor the installation is at fault",
+		"INFO: CUDA is not available; defaulting max num warps to 32":                                 "CPU build",
+		"WARNING: ROCm clang-cl was not found at /x; falling back to clang-cl on PATH":                "kernel driver",
 		"KeyError: Unexpected input keys in examples: foo.":                                           "checkpoint",
 		"TypeError: Target module foo is not supported. Only `torch.nn.Linear` is.":                   "where torch.nn.Linear gets its value",
 	} {

@@ -108,11 +108,14 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 }
 
 var (
-	// quiet is a line of a log below a warning: what stands there is no fault.
+	// quiet is the beginning of a line of a log below a warning.
 	quiet = lazy.Regexp(`^(?:\[?[\d:.,/ TZ-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|\bNCCL (?:INFO|TRACE)\b`)
 	// warned is a line that its program calls a warning.
 	warned = lazy.Regexp(`^\W*(?:[\d:.,/ TZ-]+\W*)?(?:WARN(?:ING)?\b|\S+: (?:\w+Warning): )`)
 )
+
+// Quiet reports whether a line is one of a log below a warning: what stands there is no fault.
+func Quiet(l string) bool { return quiet().MatchString(l) }
 
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.
