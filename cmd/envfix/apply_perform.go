@@ -170,7 +170,8 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 }
 
 // sameSystem refuses a plan for another operating system or architecture, also
-// where the machine was described: its programs do not run here.
+// where the machine was described: its programs do not run here. Apply asks it before a
+// plan is judged and shown.
 func sameSystem(p *plan.Plan) error {
 	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	want := p.Basis.Facts.Platform
@@ -178,5 +179,5 @@ func sameSystem(p *plan.Plan) error {
 		return nil
 	}
 	return fail.New(fail.Stale, fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
-		"`envfix plan --out FILE` writes it; run `envfix apply FILE` there")
+		"`envfix plan --out FILE` writes it; run `envfix apply FILE` there", "`envfix plan` makes one for this machine")
 }

@@ -29,6 +29,9 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 		return p, true, err
 	case len(files) == 0:
 		p, err := f.made.make(ctx)
+		if err == nil {
+			err = sameSystem(p)
+		}
 		return p, false, err
 	case len(args) > 1:
 		return nil, false, fail.Wrong("a plan file says all there is to do; it takes no further arguments",
@@ -41,6 +44,9 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 	if f.wished != "" {
 		return nil, false, fail.Wrong(fmt.Sprintf("`--%s` is a wish, and the plan file is made already", f.wished),
 			fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished))
+	}
+	if err == nil {
+		err = sameSystem(p)
 	}
 	if err == nil {
 		err = apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID)))

@@ -120,7 +120,7 @@ func userRun(r *plan.Run, installed func(string) bool) string {
 			return fmt.Sprintf("%q is none of its own programs", program)
 		}
 	} else if !installed(program) {
-		return fmt.Sprintf("%q is not where this machine has its installers", program)
+		return fmt.Sprintf("%q is not where this machine has its installers; a plan that is made here names its own", program)
 	}
 	if !userArgs(strings.TrimSuffix(path.Base(filepath.ToSlash(program)), ".exe"), args) {
 		return fmt.Sprintf("%q is no command line of an installer's", strings.Join(r.Argv, " "))
