@@ -31,6 +31,10 @@ func Misnamed(m *matrix.Matrix, r Request) error {
 	return naming{&problem{m: m, req: request{Request: r}}}.checkNames()
 }
 
+func (s naming) isFramework(name string) bool {
+	return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
+}
+
 // checkNames returns the first [NameError] of the requirements that AsNamed does not
 // let pass.
 func (s naming) checkNames() error {
@@ -41,7 +45,7 @@ func (s naming) checkNames() error {
 		}
 		real, meant := s.p.m.KnownName(r.Name)
 		switch {
-		case s.p.cache.frameworks[r.Name] != nil && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
+		case s.isFramework(r.Name) && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
 		case meant.Meant != "":
 			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why}
 		case real || len(r.Name) < 4:
