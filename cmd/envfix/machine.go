@@ -137,12 +137,13 @@ func thisMachine(ctx context.Context, env string, use bool) machine.Machine {
 func probeOptions(env string) probe.Options {
 	env = cmp.Or(env, ".venv")
 	o := probe.Options{
-		Root: os.Getenv("ENVFIX_ROOT"), Env: os.Environ(), NVML: os.Getenv("ENVFIX_NVML"),
+		Root: os.Getenv("ENVFIX_ROOT"), Env: os.Environ(),
 		Venv: env, Named: filepath.Clean(env) != ".venv",
 	}
 	if o.Root == "" {
 		o.Dir, _ = os.Getwd()
 	}
+	o.NVML = os.Getenv("ENVFIX_NVML")
 	o.Self, _ = os.Executable()
 	o.Limit = probeLimit()
 	o.Device, o.ByName = deviceLookups()

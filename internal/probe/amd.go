@@ -71,7 +71,7 @@ func gfxName(v uint64) string {
 
 // amdGPUs lists AMD's GPUs: what the ROCm kernel driver shows, and what else is
 // on the bus, which ROCm cannot use.
-func (h *host) amdGPUs(bus []pciGPU, o Options) []machine.GPU {
+func (h *host) amdGPUs(bus []pciGPU, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	for _, p := range bus {
 		if p.Vendor == "1002" {
@@ -114,7 +114,7 @@ func (h *host) nameAMD(gpus []machine.GPU, bus []pciGPU) {
 
 // targets finds the gfx target of AMD's GPUs that the kernel does not show to
 // ROCm, by their names: "Navi 31 [Radeon RX 7900 XT/7900 XTX]" means the first.
-func targets(gpus []machine.GPU, o Options) {
+func targets(gpus []machine.GPU, o gpuOptions) {
 	for i := range gpus {
 		g := &gpus[i]
 		if g.Vendor != machine.AMD || g.GFX != "" || o.ByName == nil {

@@ -5,14 +5,11 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // An Env is a Python environment on disk, read without starting Python.
@@ -41,10 +38,6 @@ type Dist struct {
 	Whole  bool     // the metadata has a name and a version
 	Module string   // torch: the version that torch/version.py says; "" unknown
 }
-
-// A CondaRecord is one package of a conda environment, as the name of its record
-// in conda-meta says.
-type CondaRecord struct{ Name, Version, Build string }
 
 // readEnv reads an environment's directory.
 func (h *host) readEnv(dir string) Env {
@@ -198,7 +191,7 @@ func (h *host) dists(sites []string) []Dist {
 	infos, _ := h.infosIn(sites, ".dist-info", ".egg-info")
 	var out []Dist
 	seen := map[string]bool{}
-	for _, d := range each(infos, h.dist) {
+	for _, d := range each(infos, func(info string) Dist { return h.dist(info) }) {
 		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off
 			seen[d.Name] = true
 			out = append(out, d)
@@ -213,34 +206,6 @@ func (h *host) dists(sites []string) []Dist {
 		}
 	}
 	slices.SortFunc(out, func(a, b Dist) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-// soon is how long files that were read lately, or lie on a quick disk, may take.
-const soon = 5 * time.Millisecond
-
-// each calls read for every name and returns the results in order: one after the other
-// while that is quick, since goroutines that wait for each other take time of their own,
-// and four at a time where a disk or a network lets wait.
-func each[T any](names []string, read func(name string) T) []T {
-	return eachWithin(soon, names, read)
-}
-
-func eachWithin[T any](patience time.Duration, names []string, read func(name string) T) []T {
-	out := make([]T, len(names))
-	done := 0
-	for begin := time.Now(); done < len(names) && time.Since(begin) < patience; done++ {
-		out[done] = read(names[done])
-	}
-	var g errgroup.Group
-	g.SetLimit(4)
-	for i := done; i < len(names); i++ {
-		g.Go(func() error {
-			out[i] = read(names[i])
-			return nil
-		})
-	}
-	_ = g.Wait() // no call gives an error
 	return out
 }
 
@@ -357,19 +322,4 @@ func (h *host) torchVersion(d *Dist) {
 	if none && !other && d.CUDA == nil {
 		d.CUDA = new(string)
 	}
-}
-
-// parseCondaRecord splits name-version-build.json; only the name may contain
-// hyphens.
-func parseCondaRecord(file string) (CondaRecord, bool) {
-	stem, ok := strings.CutSuffix(file, ".json")
-	if !ok {
-		return CondaRecord{}, false
-	}
-	f := strings.Split(text.Printable(stem), "-")
-	if len(f) < 3 {
-		return CondaRecord{}, false
-	}
-	n := len(f)
-	return CondaRecord{Name: strings.Join(f[:n-2], "-"), Version: f[n-2], Build: f[n-1]}, true
 }

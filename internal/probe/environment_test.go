@@ -34,7 +34,7 @@ func TestEnvironment(t *testing.T) {
 	for name, text := range files {
 		write(t, filepath.Join(dir, name), []byte(text), 0o644)
 	}
-	h := newHost(Options{})
+	h := newHost(hostOptions{})
 	if got := h.readEnv(dir); got.Python.Path != "" {
 		t.Error("an environment without its Python has one")
 	}
@@ -141,7 +141,7 @@ func TestTorchVersion(t *testing.T) {
 		write(t, dir+"/bin/python", nil, 0o755)
 		write(t, site+"torch-2.4.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.4.1\n"), 0o644)
 		write(t, site+"torch/version.py", []byte(text), 0o644)
-		env := newHost(Options{}).readEnv(dir)
+		env := newHost(hostOptions{}).readEnv(dir)
 		if len(env.Dists) != 1 {
 			t.Fatal(env)
 		}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -19,16 +20,16 @@ const (
 // names, that run now, and what lies a few directories below the home and the project.
 // closed are directories that could not be looked into. It starts nothing.
 func Places(o Options) (out []machine.PythonPlace, closed []string) {
-	s := &finder{host: newHost(o), seen: map[string]bool{}}
+	s := &finder{h: o.host(), seen: map[string]bool{}}
 	s.kept(o)
-	for _, dir := range []string{o.Dir, s.home} {
+	for _, dir := range []string{o.Dir, s.h.home} {
 		s.walk(dir, 4)
 	}
 	for _, dir := range []string{"/opt", "/srv", "/workspace", "/app", "/venv", "/usr/local/share", "/home", "/mnt", "/data"} {
 		s.walk(dir, 2)
 	}
-	for _, p := range s.pythons(Options{Venv: "/nowhere", Named: true}).pythons {
-		prefix := path.Dir(path.Dir(s.resolved(p.Path)))
+	for _, p := range s.h.pythons(pythonChoice{Venv: "/nowhere", Named: true}).pythons {
+		prefix := path.Dir(path.Dir(s.h.resolved(p.Path)))
 		if !s.add(path.Dir(path.Dir(p.Path))) && !s.seen[prefix] {
 			s.seen[prefix] = true
 			s.out = append(s.out, machine.PythonPlace{Dir: prefix, Kind: p.Source, Python: p.Path})
@@ -40,7 +41,7 @@ func Places(o Options) (out []machine.PythonPlace, closed []string) {
 
 // A finder finds environments, each once.
 type finder struct {
-	*host
+	h      *host
 	seen   map[string]bool
 	out    []machine.PythonPlace
 	closed []string
@@ -49,19 +50,19 @@ type finder struct {
 
 // add takes a directory in where it is an environment, and reports whether it is one.
 func (s *finder) add(dir string) bool {
-	if dir == "" || !s.abs(dir) || !s.isEnv(dir) {
+	if dir == "" || !s.h.abs(dir) || !s.h.isEnv(dir) {
 		return false
 	}
-	real := s.resolved(path.Clean(dir))
+	real := s.h.resolved(path.Clean(dir))
 	if s.seen[real] || len(s.out) >= maxFound {
 		return true
 	}
 	s.seen[real] = true
 	p := machine.PythonPlace{Dir: path.Clean(dir), Kind: "venv"}
-	if s.isDir(dir + "/conda-meta") {
+	if s.h.isDir(dir + "/conda-meta") {
 		p.Kind = "conda"
 	}
-	if file := s.envPython(dir); s.isProgram(file) {
+	if file := s.h.envPython(dir); s.h.isProgram(file) {
 		p.Python = file
 	}
 	s.out = append(s.out, p)
@@ -71,49 +72,49 @@ func (s *finder) add(dir string) bool {
 // kept are the environments that programs keep or name.
 func (s *finder) kept(o Options) {
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"} {
-		s.add(s.env[name])
+		s.add(s.h.env[name])
 	}
 	if o.Venv != "" && o.Dir != "" {
 		s.add(path.Join(o.Dir, o.Venv))
 	}
-	for line := range strings.Lines(s.text(s.home + "/.conda/environments.txt")) {
+	for line := range strings.Lines(s.h.text(s.h.home + "/.conda/environments.txt")) {
 		s.add(strings.TrimSpace(line))
 	}
-	for _, root := range s.condaRoots() {
+	for _, root := range s.h.condaRoots() {
 		s.add(root)
 		s.below(root+"/envs", 1)
 	}
-	if root := s.pyenvRoot(); root != "" {
+	if root := s.h.pyenvRoot(); root != "" {
 		s.below(root+"/versions", 1)
-		for _, v := range s.names(root + "/versions") {
+		for _, v := range s.h.names(root + "/versions") {
 			s.below(root+"/versions/"+v+"/envs", 1)
 		}
 	}
-	share := s.home + "/.local/share"
+	share := s.h.home + "/.local/share"
 	for _, dir := range []string{
-		share + "/uv/tools", share + "/pipx/venvs", s.home + "/.local/pipx/venvs", share + "/virtualenvs", s.home + "/.virtualenvs",
-		s.env["WORKON_HOME"], s.home + "/.cache/pypoetry/virtualenvs", s.home + "/.venvs", s.home + "/Library/Caches/pypoetry/virtualenvs",
-		s.env["LOCALAPPDATA"] + "/pypoetry/Cache/virtualenvs",
+		share + "/uv/tools", share + "/pipx/venvs", s.h.home + "/.local/pipx/venvs", share + "/virtualenvs", s.h.home + "/.virtualenvs",
+		s.h.env["WORKON_HOME"], s.h.home + "/.cache/pypoetry/virtualenvs", s.h.home + "/.venvs", s.h.home + "/Library/Caches/pypoetry/virtualenvs",
+		s.h.env["LOCALAPPDATA"] + "/pypoetry/Cache/virtualenvs",
 	} {
 		s.below(dir, 1)
 	}
 	s.below(share+"/hatch/env/virtual", 3)
-	for _, k := range s.host.kernels() {
+	for _, k := range s.h.kernels() {
 		s.running([]string{k.Python})
 	}
-	if s.os == "linux" {
-		for _, pid := range s.procs().PIDs() {
-			s.running(s.procs().Of(pid).Args())
+	if s.h.os == "linux" {
+		for _, pid := range s.h.procs().PIDs() {
+			s.running(s.h.procs().Of(pid).Args())
 		}
 	}
 }
 
 // below takes in the environments so many levels below a directory.
 func (s *finder) below(dir string, levels int) {
-	if dir == "" || !s.abs(dir) {
+	if dir == "" || !s.h.abs(dir) {
 		return
 	}
-	for _, name := range s.names(dir) {
+	for _, name := range s.h.names(dir) {
 		if !s.add(dir+"/"+name) && levels > 1 {
 			s.below(dir+"/"+name, levels-1)
 		}
@@ -122,7 +123,7 @@ func (s *finder) below(dir string, levels int) {
 
 // running takes in the environment of a command line.
 func (s *finder) running(args []string) {
-	if len(args) > 0 && s.abs(args[0]) && strings.HasPrefix(path.Base(args[0]), "python") {
+	if len(args) > 0 && s.h.abs(args[0]) && strings.HasPrefix(path.Base(args[0]), "python") {
 		s.add(path.Dir(path.Dir(args[0])))
 	}
 }
@@ -133,12 +134,12 @@ var notEnvs = []string{"node_modules", "site-packages", "__pycache__", "proc", "
 // walk searches below a directory. Of the hidden directories only those are looked
 // into that people give to environments.
 func (s *finder) walk(dir string, levels int) {
-	if dir == "" || !s.abs(dir) || s.walked >= maxWalked {
+	if dir == "" || !s.h.abs(dir) || s.walked >= maxWalked {
 		return
 	}
 	s.walked++
-	names := s.names(dir)
-	if len(names) == 0 && s.closedDir(dir) && len(s.closed) < 50 {
+	names := s.h.names(dir)
+	if len(names) == 0 && s.h.closedDir(dir) && len(s.closed) < 50 {
 		s.closed = append(s.closed, text.Printable(dir))
 	}
 	for _, name := range names {
@@ -147,7 +148,7 @@ func (s *finder) walk(dir string, levels int) {
 			continue
 		}
 		sub := path.Join(dir, name)
-		if s.link(sub) != "" || !s.isDir(sub) || s.add(sub) {
+		if s.h.link(sub) != "" || !s.h.isDir(sub) || s.add(sub) {
 			continue
 		}
 		if levels > 1 {
@@ -170,8 +171,8 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 	if p.Kind != "venv" && p.Kind != "conda" {
 		o.Venv, o.Python = "/nowhere", p.Python
 	}
-	h := newHost(o)
-	found := h.pythons(o)
+	h := o.host()
+	found := h.pythons(o.choice())
 	out := Inspected{Place: p, Machine: m}
 	out.Machine.Pythons, out.Machine.Installed = found.pythons, found.installed
 	if p.Python != "" && len(found.pythons) > 0 {
@@ -185,4 +186,13 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 	}
 	out.Machine = machine.Normal(out.Machine)
 	return out
+}
+
+// closedDir reports whether a directory may not be listed.
+func (h *host) closedDir(dir string) bool {
+	f, err := os.Open(h.real(dir))
+	if err == nil {
+		f.Close()
+	}
+	return os.IsPermission(err)
 }

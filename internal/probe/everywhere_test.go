@@ -66,11 +66,11 @@ func TestInstallation(t *testing.T) {
 		}
 	}
 	o := Options{Root: root, OS: "linux", Venv: "/env", Named: true}
-	env := newHost(o).pythons(o)
+	env := o.host().pythons(o.choice())
 	var got string
 	for _, p := range env.installed {
 		if p.Name == "torch" {
-			i := newHost(o).installation(p)
+			i := o.host().installation(p)
 			got = strings.Join([]string{i.By, i.At, strings.Join(i.With, " "), i.Why}, "|")
 		}
 	}

@@ -18,23 +18,6 @@ const (
 	maxLinked   = 600 // libraries of one distribution that are looked into
 )
 
-// Held reads what the virtual environment o.Venv holds. It starts nothing. It
-// returns nil where there is none: a conda environment is changed in place.
-func Held(o Options) *machine.Held {
-	o.Named = true // an activated environment elsewhere is not replaced
-	h := newHost(o)
-	dir := h.activeEnv(o)
-	cfg := h.pyvenv(dir)
-	if dir == "" || cfg == nil || h.os != "linux" {
-		return nil
-	}
-	held := &machine.Held{System: cfg.system, Files: true}
-	infos, left := h.infosIn(h.sitePackages(dir), ".dist-info", ".egg-info", ".egg-link")
-	held.Dists = h.heldDists(infos)
-	held.Leftovers = text.Each(left[:min(len(left), maxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
-	return held
-}
-
 // heldDists reads the distributions, a few at once; the first of a name wins, as
 // for Python's import, unless its metadata is broken.
 func (h *host) heldDists(infos []string) []machine.HeldDist {
@@ -208,31 +191,4 @@ func (h *host) recorded(d *machine.HeldDist, info string) {
 			d.Links = h.addLinks(d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
 		}
 	}
-}
-
-func isELF(file string) bool {
-	base := path.Base(file)
-	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.")
-}
-
-// brought are the libraries that torch and the CUDA packages bring, as an
-// extension asks for them. What a wheel carries itself has a name of its own
-// (auditwheel adds a hash).
-var brought = lazy.Regexp(
-	`^lib(torch|torch_cpu|torch_cuda|torch_python|torch_hip|c10|c10_cuda|c10_hip|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`,
-)
-
-// addLinks adds what a library asks for.
-func (h *host) addLinks(list []string, file string) []string {
-	o := h.loaderFiles().Read(file)
-	if o == nil {
-		return list
-	}
-	for _, name := range o.Needed {
-		if brought().MatchString(name) && !slices.Contains(list, name) && !h.exists(path.Dir(file)+"/"+name) {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/proc"
 	"envfix/internal/text"
 )
 
@@ -21,6 +23,7 @@ type host struct {
 	root    string // "" the machine itself
 	os      string // as machine.Platform.OS
 	env     map[string]string
+	vars    []string // the same as they came
 	home    string
 	project string // its directory; "" none
 	notes   []string
@@ -31,10 +34,19 @@ type host struct {
 	started func()              // a program was
 }
 
-func newHost(o Options) *host {
-	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, cgroups: o.Cgroups, project: o.Dir, env: map[string]string{}, started: func() {}}
+// hostOptions say which machine is read. The zero value is this one, with no variables.
+type hostOptions struct {
+	Root    string   // the directory that stands for /; "" the machine itself
+	OS      string   // as machine.Platform.OS; "" the one this binary is built for
+	Env     []string // NAME=value
+	Dir     string   // the project's absolute directory; "" no project
+	Cgroups string   // the text of the control groups that count; "" this process's own
+}
+
+func newHost(o hostOptions) *host {
+	h := &host{root: strings.TrimRight(o.Root, "/"), os: o.OS, vars: o.Env, cgroups: o.Cgroups, project: o.Dir, env: map[string]string{}, started: func() {}}
 	if h.os == "" {
-		h.os, _ = machine.NormalPlatform(goos, goarch)
+		h.os, _ = machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	}
 	for _, pair := range o.Env {
 		name, value, ok := strings.Cut(pair, "=")
@@ -220,3 +232,19 @@ func (h *host) pathDirs() []string {
 	}
 	return dirs
 }
+
+// firstText is the text of the first of some files that has one.
+func (h *host) firstText(paths ...string) string {
+	for _, p := range paths {
+		if s := h.text(p); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// procs is its /proc.
+func (h *host) procs() proc.Root { return proc.Root(h.root) }
+
+// maxNamed is how many files of a kind are named; the rest are counted.
+const maxNamed = 8

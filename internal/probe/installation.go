@@ -123,12 +123,3 @@ func (h *host) condaRecordOf(prefix string) string {
 	}
 	return ""
 }
-
-// closedDir reports whether a directory may not be listed.
-func (h *host) closedDir(dir string) bool {
-	f, err := os.Open(h.real(dir))
-	if err == nil {
-		f.Close()
-	}
-	return os.IsPermission(err)
-}

@@ -8,7 +8,7 @@ import (
 
 // intelGPUs lists Intel's GPUs on the bus. The one inside a processor always has
 // the address 00:02.0; cards stand behind a bridge.
-func (h *host) intelGPUs(bus []pciGPU, o Options) []machine.GPU {
+func (h *host) intelGPUs(bus []pciGPU, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	for _, p := range bus { // a container has /dev/dri only where it was given
 		if p.Vendor != "8086" {

@@ -33,7 +33,7 @@ func parseModule(s string) (v version.Dotted, flavour string) {
 	if m == nil {
 		return version.Dotted{}, ""
 	}
-	if v = dotted(m[1]); !machine.PlausibleDriver(v) {
+	if v = version.ReadDotted(m[1]); !machine.PlausibleDriver(v) {
 		return version.Dotted{}, ""
 	}
 	if strings.Contains(s, "Open Kernel Module") {
@@ -47,7 +47,7 @@ func (h *host) kernelModule() kernelModule {
 	const dir = "/proc/driver/nvidia/gpus"
 	var k kernelModule
 	k.version, k.flavour = parseModule(h.text("/proc/driver/nvidia/version"))
-	if v := dotted(h.text("/sys/module/nvidia/version")); machine.PlausibleDriver(v) {
+	if v := version.ReadDotted(h.text("/sys/module/nvidia/version")); machine.PlausibleDriver(v) {
 		k.version = v
 	}
 	k.models, k.uuids = map[string]string{}, map[string]string{}
@@ -125,7 +125,7 @@ func (h *host) inLoaderCache() bool {
 }
 
 func plausible(s string) version.Dotted {
-	if v := dotted(s); machine.PlausibleDriver(v) {
+	if v := version.ReadDotted(s); machine.PlausibleDriver(v) {
 		return v
 	}
 	return version.Dotted{}

@@ -29,7 +29,7 @@ func (h *host) hasNVIDIA() bool {
 
 // kernelLog reads the errors of GPUs since the machine started: from the kernel's
 // own buffer, else from the file that the system's logger keeps.
-func (h *host) kernelLog(ctx context.Context, limit time.Duration, p machine.Platform) *machine.KernelLog {
+func (h *host) kernelLog(ctx context.Context, o gpuOptions, p machine.Platform) *machine.KernelLog {
 	l := &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}}
 	text, err := kernelMessages(h.real("/dev/kmsg"), maxLog)
 	if err != nil && h.root == "" {
@@ -43,7 +43,7 @@ func (h *host) kernelLog(ctx context.Context, limit time.Duration, p machine.Pla
 		}
 	}
 	if err != nil && h.root == "" {
-		if t := journal(ctx, limit); t != "" {
+		if t := journal(ctx, o.limit()); t != "" {
 			text, err, l.Source = []byte(t), nil, "journalctl -k"
 		}
 	}

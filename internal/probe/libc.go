@@ -3,9 +3,11 @@ package probe
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
@@ -64,9 +66,9 @@ func (h *host) glibcIn(dir string) version.Dotted {
 		m = glibcStore().FindStringSubmatch(real)
 	}
 	if m != nil {
-		return dotted(m[1])
+		return version.ReadDotted(m[1])
 	}
-	return dotted(bannerVersion(search(h.real(file), []byte(glibcBanner))))
+	return version.ReadDotted(bannerVersion(search(h.real(file), []byte(glibcBanner))))
 }
 
 // glibcBanner begins the line that libc.so.6 prints when it is run: "GNU C Library
@@ -85,9 +87,9 @@ func bannerVersion(banner []byte) string {
 func (h *host) musl(loader string) *machine.Libc {
 	l := &machine.Libc{Kind: "musl"}
 	if m := muslVersion().FindSubmatch(h.bytes(loader, maxFile)); m != nil {
-		l.Version = dotted(string(m[1]))
+		l.Version = version.ReadDotted(string(m[1]))
 	} else if m := apkMusl().FindStringSubmatch(h.text("/lib/apk/db/installed")); m != nil {
-		l.Version = dotted(m[1])
+		l.Version = version.ReadDotted(m[1])
 	}
 	return l
 }
@@ -103,9 +105,14 @@ func (h *host) interpreter(programs ...string) string {
 	return ""
 }
 
-// dotted is version.ParseDotted for text that may be anything: zero where it is
-// no version.
-func dotted(s string) version.Dotted {
-	v, _ := version.ParseDotted(s)
-	return v
+// loaderFiles is this machine as the dynamic loader sees it.
+func (h *host) loaderFiles() *loader.Files {
+	split := func(list, by string) []string {
+		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
+	}
+	return &loader.Files{
+		Real: h.real, Resolved: h.resolved,
+		LibraryPath: slices.DeleteFunc(split(h.env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
+		Preload:     split(h.env["LD_PRELOAD"], ": "),
+	}
 }

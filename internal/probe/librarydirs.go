@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -37,6 +38,91 @@ func (h *host) loaderPath() []machine.LibraryDir {
 			}
 		}
 		out = append(out, d)
+	}
+	return out
+}
+
+// within reports whether a file lies below one of some directories.
+func (h *host) within(file string, dirs []string) bool {
+	for _, dir := range dirs {
+		if real := h.resolvedDir(dir); strings.HasPrefix(file, dir+"/") || h.root == "" && strings.HasPrefix(file, real+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// wheelLibraries are the libraries that NVIDIA's packages brought, by name.
+func (h *host) wheelLibraries(sites []string) map[string]string {
+	out := map[string]string{}
+	for _, site := range sites {
+		for _, part := range h.names(site + "/nvidia") {
+			dir := site + "/nvidia/" + part + "/lib"
+			for _, name := range h.names(dir) {
+				if wheelLibrary().MatchString(name) && out[name] == "" {
+					out[name] = dir + "/" + name
+				}
+			}
+		}
+		for _, name := range h.names(site + "/torch/lib") {
+			if wheelLibrary().MatchString(name) && out[name] == "" {
+				out[name] = site + "/torch/lib/" + name
+			}
+		}
+	}
+	return out
+}
+
+// loadedFrom adds what put the directories of libraries on the loader's path that
+// are taken in place of the environment's own, or of the driver's.
+func (h *host) loadedFrom(list []machine.LoadedLibrary) {
+	from := &origins{h: h}
+	var config []loaderLine
+	for i := range list {
+		l := &list[i]
+		if l.Wheel != "" {
+			l.Version = h.versionOf(l.Path)
+		}
+		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
+		case l.Wheel == "" && !driver:
+		case l.Via == "LD_PRELOAD":
+			l.Origins = from.of(l.Via, l.Entry)
+		case l.Via == "LD_LIBRARY_PATH":
+			l.Origins = from.of(l.Via, l.Dir)
+		case l.Via == "ld.so.cache" && !driver:
+			if config == nil {
+				config = h.loaderConfig()
+			}
+			for _, c := range config {
+				if c.dir == path.Clean(l.Dir) || h.resolved(c.dir) == path.Dir(l.Path) {
+					l.Origins = append(l.Origins, c.Origin)
+				}
+			}
+		}
+	}
+}
+
+// A loaderLine is one directory of the dynamic loader's configuration.
+type loaderLine struct {
+	dir string
+	machine.Origin
+}
+
+// loaderConfig are the lines of the dynamic loader's configuration that name a
+// directory (ldconfig(8)).
+func (h *host) loaderConfig() []loaderLine {
+	files := []string{"/etc/ld.so.conf"}
+	for _, s := range h.dir("", "/etc/ld.so.conf.d", ".conf", "") {
+		files = append(files, s.file)
+	}
+	var out []loaderLine
+	for _, f := range files {
+		for i, line := range strings.Split(string(h.bytes(f, 1<<18)), "\n") {
+			line, _, _ = strings.Cut(line, "#")
+			if dir := strings.TrimSpace(line); path.IsAbs(dir) && len(out) < 200 {
+				out = append(out, loaderLine{path.Clean(dir), machine.Origin{Kind: machine.OriginLoader, File: text.Printable(f), Line: i + 1}})
+			}
+		}
 	}
 	return out
 }

@@ -14,18 +14,6 @@ import (
 	"envfix/internal/xslices"
 )
 
-// loaderFiles is this machine as the dynamic loader sees it.
-func (h *host) loaderFiles() *loader.Files {
-	split := func(list, by string) []string {
-		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
-	}
-	return &loader.Files{
-		Real: h.real, Resolved: h.resolved,
-		LibraryPath: slices.DeleteFunc(split(h.env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
-		Preload:     split(h.env["LD_PRELOAD"], ": "),
-	}
-}
-
 // levels are those of x86-64 that glibc-hwcaps has directories for, and a flag of the
 // processor by which each is known here (gcc.gnu.org, x86 options, -march=x86-64-v3).
 var levels = [][2]string{{"x86-64-v4", "avx512vl"}, {"x86-64-v3", "avx2"}, {"x86-64-v2", "sse4_2"}}
@@ -50,7 +38,7 @@ func (h *host) linkView(python string) *loader.View {
 			}
 		}
 	}
-	return f.Start(h.resolved(python), h.opened)
+	return f.Start(h.resolved(python), func(o *loader.Object) []string { return h.opened(o) })
 }
 
 // opened lists what a library opens by name while it works: libcudart the
@@ -354,36 +342,4 @@ func (h *host) versionOf(file string) string {
 		}
 	}
 	return ""
-}
-
-// needs are the distributions that one needs to be imported, itself among them.
-func needs(dists []Dist, name string) map[string]bool {
-	out := map[string]bool{name: true}
-	for grown := true; grown; {
-		grown = false
-		for _, d := range dists {
-			if !out[d.Name] {
-				continue
-			}
-			for _, line := range d.Needs {
-				if n := requiredName(line); n != "" && !out[n] {
-					out[n], grown = true, true
-				}
-			}
-		}
-	}
-	return out
-}
-
-// requiredName is the package that a line of Requires-Dist names; "" where an extra asks.
-func requiredName(line string) string {
-	spec, marker, _ := strings.Cut(line, ";")
-	if strings.Contains(marker, "extra") {
-		return ""
-	}
-	end := strings.IndexAny(spec, " ([<>=!~@")
-	if end < 0 {
-		end = len(spec)
-	}
-	return machine.NormalName(strings.TrimSpace(spec[:end]))
 }

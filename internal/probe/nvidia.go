@@ -31,7 +31,7 @@ func (n nvidia) hasLibraries() bool { return len(n.found) > 0 || len(n.cuda) > 0
 
 // nvidia gathers from every source, the best first, and asks nvidia-smi only
 // where that could still add something.
-func (h *host) nvidia(ctx context.Context, o Options, environment string, bus []pciGPU) nvidia {
+func (h *host) nvidia(ctx context.Context, o gpuOptions, environment string, bus []pciGPU) nvidia {
 	var n nvidia
 	for _, p := range bus {
 		if p.Vendor == "10de" {
@@ -52,7 +52,7 @@ func (h *host) nvidia(ctx context.Context, o Options, environment string, bus []
 }
 
 // nvml asks the child where there is a library to load.
-func (h *host) nvml(ctx context.Context, o Options, environment string, n *nvidia) {
+func (h *host) nvml(ctx context.Context, o gpuOptions, environment string, n *nvidia) {
 	var libraries []string
 	switch {
 	case o.NVML == "off":

@@ -14,7 +14,7 @@ import (
 
 // nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
 // bus that neither does, which are not usable.
-func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o Options) []machine.GPU {
+func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	rest := n.bus
 	switch {
@@ -91,7 +91,7 @@ func (n nvidia) listed(p pciGPU) bool {
 }
 
 // reported turns one device of NVML into GPUs: itself, or its slices.
-func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o Options) []machine.GPU {
+func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []machine.GPU {
 	whole := h.fromNVML(g)
 	whole.PCIAddress = shortAddress(g.PCIBus)
 	if whole.PCIAddress != "" && g.PCIDevice != 0 {
@@ -146,7 +146,7 @@ func (h *host) fromNVML(g nvmlchild.GPU) machine.GPU {
 // withBus completes a GPU by what the bus and the device table know of it. A
 // driver older than the GPU calls it "Graphics Device" or "NVIDIA Graphics
 // Device".
-func withBus(g machine.GPU, p pciGPU, onBus bool, o Options) machine.GPU {
+func withBus(g machine.GPU, p pciGPU, onBus bool, o gpuOptions) machine.GPU {
 	if onBus {
 		g.PCIID, g.KernelDriver = p.Vendor+":"+p.Device, p.Driver
 		if g.Subsystem == "" && p.SubVendor != "" && p.SubVendor != "0000" {

@@ -80,7 +80,7 @@ const grace = 50 * time.Millisecond
 
 // askNVML starts the child and reads its report. nil: it gave none, and a note
 // says why; late: the library or the driver hangs.
-func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *nvmlchild.Report, late bool) {
+func (h *host) askNVML(ctx context.Context, o gpuOptions, libraries []string) (r *nvmlchild.Report, late bool) {
 	child, err := childProgram(o.Self)
 	if err != nil {
 		h.note("nvml: %s; the kernel's files and nvidia-smi are read instead", err)
@@ -91,7 +91,7 @@ func (h *host) askNVML(ctx context.Context, o Options, libraries []string) (r *n
 	if o.Use {
 		argv = append(argv, nvmlchild.UseWord)
 	}
-	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(o.Env), h.started)
+	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(h.vars), h.started)
 	// The stub library of a CUDA toolkit prints a warning before our lines. The
 	// second line says what the first does and more.
 	whole := 0
@@ -149,12 +149,12 @@ func firstWords(a answer) string {
 // nvmlOwnVersion turns NVML's own version into the driver's that it belongs to:
 // since branch 410 it carries the CUDA major in front, 12.535.129.03.
 func nvmlOwnVersion(s string) version.Dotted {
-	v := dotted(s)
+	v := version.ReadDotted(s)
 	if machine.PlausibleDriver(v) {
 		return v
 	}
 	_, rest, _ := strings.Cut(s, ".")
-	if v = dotted(rest); machine.PlausibleDriver(v) {
+	if v = version.ReadDotted(rest); machine.PlausibleDriver(v) {
 		return v
 	}
 	return version.Dotted{}

@@ -215,32 +215,3 @@ func (h *host) ownState(variable string, holds func(value string, set bool) bool
 	}
 	return machine.Origin{}
 }
-
-// loadedFrom adds what put the directories of libraries on the loader's path that
-// are taken in place of the environment's own, or of the driver's.
-func (h *host) loadedFrom(list []machine.LoadedLibrary) {
-	from := &origins{h: h}
-	var config []loaderLine
-	for i := range list {
-		l := &list[i]
-		if l.Wheel != "" {
-			l.Version = h.versionOf(l.Path)
-		}
-		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
-		case l.Wheel == "" && !driver:
-		case l.Via == "LD_PRELOAD":
-			l.Origins = from.of(l.Via, l.Entry)
-		case l.Via == "LD_LIBRARY_PATH":
-			l.Origins = from.of(l.Via, l.Dir)
-		case l.Via == "ld.so.cache" && !driver:
-			if config == nil {
-				config = h.loaderConfig()
-			}
-			for _, c := range config {
-				if c.dir == path.Clean(l.Dir) || h.resolved(c.dir) == path.Dir(l.Path) {
-					l.Origins = append(l.Origins, c.Origin)
-				}
-			}
-		}
-	}
-}

@@ -117,7 +117,7 @@ func TestRedact(t *testing.T) {
 
 // TestEnviron: the variables that matter are kept, secrets never.
 func TestEnviron(t *testing.T) {
-	h := newHost(Options{OS: "linux", Env: []string{
+	h := newHost(hostOptions{OS: "linux", Env: []string{
 		"CUDA_VISIBLE_DEVICES=0", "PIP_INDEX_URL=https://ada:geheim@mirror.example/simple", "UV_INDEX_CORP_PASSWORD=geheim", "UV_INDEX_CORP_USERNAME=ada",
 		"UV_PUBLISH_TOKEN=geheim", "NVIDIA_API_KEY=geheim", "HF_TOKEN=geheim", "AWS_SECRET_ACCESS_KEY=geheim", "EDITOR=vi", "broken", "=x",
 	}})
@@ -146,7 +146,7 @@ func TestShortAddress(t *testing.T) {
 // pyenv's Pythons are found by its shims too: they are on PATH where HOME is another
 // one, and the shims themselves start nothing there.
 func TestPyenvBesideItsShims(t *testing.T) {
-	h := newHost(buildRoot(t, "testdata/roots/centos7.txtar"))
+	h := buildRoot(t, "testdata/roots/centos7.txtar").host()
 	want := h.pythonPrograms()
 	h.home = "/home/other"
 	if diff := cmp.Diff(want, h.pythonPrograms()); diff != "" {
@@ -159,7 +159,7 @@ func TestPyenvBesideItsShims(t *testing.T) {
 
 func TestFollowStaysBelowRoot(t *testing.T) {
 	o := buildRoot(t, "testdata/roots/centos7.txtar")
-	h := newHost(o)
+	h := o.host()
 	if got := h.resolved("/srv/proj/.venv/bin/python3"); got != "/root/.pyenv/versions/3.10.4/bin/python3.10" {
 		t.Errorf("resolved = %q", got)
 	}
@@ -225,7 +225,9 @@ func TestToolsBehindShims(t *testing.T) {
 		t.Fatal(write)
 	}
 	shims := filepath.Join(root, ".pyenv/shims")
-	m := Gather(context.Background(), Options{Env: []string{"HOME=" + root, "PATH=" + shims, "PYENV_ROOT=" + root + "/.pyenv"}, NVML: "off"})
+	o := Options{Env: []string{"HOME=" + root, "PATH=" + shims, "PYENV_ROOT=" + root + "/.pyenv"}}
+	o.NVML = "off"
+	m := Gather(context.Background(), o)
 	got := map[string]string{}
 	for _, tool := range m.Tools {
 		if strings.HasPrefix(tool.Path, root) {

@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"debug/elf"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -38,15 +39,6 @@ func (h *host) platform() machine.Platform {
 func (h *host) foreign() machine.Platform {
 	os, arch := machine.NormalPlatform(h.os, nativeArch(h))
 	return machine.Platform{OS: os, Arch: arch, DistroVersion: systemVersion(), Environment: machine.Bare}
-}
-
-func (h *host) firstText(paths ...string) string {
-	for _, p := range paths {
-		if s := h.text(p); s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // parseOSRelease reads os-release(5): NAME=value lines, values perhaps quoted.
@@ -97,7 +89,7 @@ func (h *host) arch() string {
 			}
 		}
 	}
-	_, arch := machine.NormalPlatform("linux", goarch)
+	_, arch := machine.NormalPlatform("linux", runtime.GOARCH)
 	if arch == "386" && strings.Contains(h.text("/proc/cpuinfo"), " lm ") {
 		return "x86_64"
 	}

@@ -13,23 +13,12 @@
 package probe
 
 import (
-	"cmp"
 	"context"
-	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"envfix/internal/machine"
 )
-
-const (
-	goos   = runtime.GOOS
-	goarch = runtime.GOARCH
-)
-
-// Limit is how long a program that the probe starts may take.
-const Limit = 2 * time.Second
 
 // Options say where to look. The zero Options look at this machine with no
 // environment variables and start no program but nvidia-smi.
@@ -41,23 +30,22 @@ type Options struct {
 	Venv string   // its environment, absolute or relative to Dir; "" none
 
 	Named bool // the user named Venv: no other environment counts
-	Use   bool // also ask what uses the GPUs, and what the kernel's log says of them
 
 	Python  string // the interpreter that counts where there is no environment; "" the first on PATH
 	Cgroups string // the text of the control groups that count; "" this process's own
 
 	Begun *Look // what was begun before; nil: all is looked at now
 
-	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
-	NVML   string                      // ENVFIX_NVML: the library's path, or off
-	SMI    string                      // nvidia-smi; "" the place where drivers put it
-	Limit  time.Duration               // for each program that is started; 0: Limit
-	Device func(PCI) (Device, bool)    // the device table by id; nil knows nothing
-	ByName func(string) (Device, bool) // the device table by name; nil knows nothing
+	gpuOptions
 }
 
-func (o Options) limit() time.Duration {
-	return cmp.Or(o.Limit, Limit)
+// host is the machine that they name.
+func (o Options) host() *host {
+	return newHost(hostOptions{o.Root, o.OS, o.Env, o.Dir, o.Cgroups})
+}
+
+func (o Options) choice() pythonChoice {
+	return pythonChoice{o.Dir, o.Venv, o.Named, o.Python}
 }
 
 // A Look is a machine whose GPUs are being looked at.
@@ -82,12 +70,12 @@ func Begin(ctx context.Context, o Options) *Look {
 }
 
 func begin(ctx context.Context, o Options) *Look {
-	l := &Look{of: newHost(o), started: make(chan struct{})}
+	l := &Look{of: o.host(), started: make(chan struct{})}
 	l.platform = l.of.platform()
 	l.on = l.of.apart()
 	l.on.started = sync.OnceFunc(func() { close(l.started) })
 	l.wait.Go(func() {
-		l.gpus, l.driver = l.on.gpus(ctx, o, l.platform)
+		l.gpus, l.driver = l.on.gpus(ctx, o.gpuOptions, l.platform)
 		l.on.started()
 	})
 	return l
@@ -110,9 +98,9 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Env = h.environ()
 	m.LibraryDirs = h.loaderPath()
 	if o.Use && h.os == "linux" && h.hasNVIDIA() {
-		m.KernelLog = h.kernelLog(ctx, o.limit(), m.Platform)
+		m.KernelLog = h.kernelLog(ctx, o.gpuOptions, m.Platform)
 	}
-	env := h.pythons(o)
+	env := h.pythons(o.choice())
 	m.Pythons, m.Installed = env.pythons, env.installed
 	l.wait.Wait()
 	m.GPUs, m.Driver = slices.Clone(l.gpus), l.driver
@@ -124,39 +112,6 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 		m.Platform.Environment = machine.HPCLogin
 	}
 	return machine.Normal(m)
-}
-
-// gpus lists the GPUs of every vendor and NVIDIA's driver.
-func (h *host) gpus(ctx context.Context, o Options, p machine.Platform) ([]machine.GPU, *machine.Driver) {
-	if h.os == "macos" {
-		return h.appleGPUs(), nil
-	}
-	environment := p.Environment
-	bus := h.busGPUs()
-	n := h.nvidia(ctx, o, environment, bus)
-	driver := h.driver(n, environment)
-	if driver != nil && driver.NotLoaded && environment == machine.Bare {
-		h.whyNotLoaded(p)
-	}
-	out := h.nvidiaGPUs(n, driver, o)
-	if environment == machine.Jetson {
-		out = h.jetson(out)
-	}
-	h.sharedMemory(out)
-	out = append(out, h.amdGPUs(bus, o)...)
-	out = append(out, h.intelGPUs(bus, o)...)
-	if environment == machine.WSL2 && len(out) == 0 {
-		out = append(out, h.wslForeign()...)
-	}
-	if h.os == "windows" {
-		out = append(out, h.windowsGPUs(out, o)...)
-	}
-	h.nameUnknown(out)
-	targets(out, o)
-	for i := range out {
-		out[i].Index = i
-	}
-	return out, driver
 }
 
 // loginNode reports whether this is a cluster's login node, which may be a container: a

@@ -32,7 +32,7 @@ var (
 // another user's, syscall.ESRCH where it has no memory of its own, and
 // errors.ErrUnsupported off Linux.
 func Process(o Options, pid int) (Options, *machine.Running, error) {
-	h := newHost(o)
+	h := o.host()
 	if h.os != "linux" {
 		return o, nil, fmt.Errorf("process %d: %w", pid, errors.ErrUnsupported)
 	}
@@ -41,9 +41,9 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 	if _, ok := p.Stat(); !ok {
 		return o, nil, fmt.Errorf("process %d: %w", pid, fs.ErrNotExist)
 	}
-	r.User = h.owner(p)
+	r.User = h.procs().UserOf(p)
 	args := p.Args()
-	if r.Command = command(args); r.Command == "" {
+	if r.Command = proc.Command(args); r.Command == "" {
 		r.Command = text.Printable(p.Name())
 	}
 	env, err := p.Environ()
@@ -58,7 +58,7 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 	}
 	o.Cgroups = p.Read("cgroup")
 	r.Group = group(o.Cgroups)
-	of := newHost(o) // as the process sees the machine
+	of := o.host() // as the process sees the machine
 	r.Unit, _ = of.ownUnit()
 	mapped(r, p)
 	r.Devices = devices(p)
@@ -81,7 +81,7 @@ func (h *host) pythonsBelow(pid int) []string {
 	for _, child := range h.procs().Descendants(pid, true, 200)[1:] {
 		c := h.procs().Of(child)
 		if strings.HasPrefix(path.Base(c.Link("exe")), "python") && len(out) < 8 {
-			out = append(out, fmt.Sprintf("%d %s", child, command(c.Args())))
+			out = append(out, fmt.Sprintf("%d %s", child, proc.Command(c.Args())))
 		}
 	}
 	return out

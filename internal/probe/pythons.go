@@ -3,12 +3,14 @@ package probe
 import (
 	"cmp"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 var (
@@ -26,9 +28,17 @@ type pythonSet struct {
 	installed []machine.Package
 }
 
+// A pythonChoice says which environment and interpreter count.
+type pythonChoice struct {
+	Dir    string // the project's absolute directory; "" no project
+	Venv   string // its environment, absolute or relative to Dir; "" none
+	Named  bool   // the user named Venv: no other environment counts
+	Python string // the interpreter that counts where there is no environment; "" the first on PATH
+}
+
 // pythons finds interpreters without starting one: the active environment's,
 // those on PATH, and those of pyenv, uv and conda.
-func (h *host) pythons(o Options) pythonSet {
+func (h *host) pythons(o pythonChoice) pythonSet {
 	var s pythonSet
 	var seen []string
 	add := func(file string) {
@@ -71,16 +81,16 @@ func (h *host) pythons(o Options) pythonSet {
 // it exists (as for uv, an activated one elsewhere does not count then), else the
 // activated one. Conda activates its base environment in every shell; that is an
 // environment too, where there is no other.
-func (h *host) activeEnv(o Options) string {
-	dirs := meant(h, o)
-	if i := slices.IndexFunc(dirs, h.isEnv); i >= 0 {
+func (h *host) activeEnv(o pythonChoice) string {
+	dirs := h.meant(o)
+	if i := slices.IndexFunc(dirs, func(dir string) bool { return h.isEnv(dir) }); i >= 0 {
 		return dirs[i]
 	}
 	return ""
 }
 
 // meant are the directories in which the environment of a command may be.
-func meant(h *host, o Options) []string {
+func (h *host) meant(o pythonChoice) []string {
 	project := o.Venv
 	if project != "" && !h.abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
@@ -212,19 +222,9 @@ func (h *host) pyenvVersions(root string, list func(string)) {
 		chosen, _, _ = strings.Cut(h.text(root+"/version"), "\n")
 	}
 	names := slices.Sorted(slices.Values(h.once(root + "/versions")))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return boolInt(b == strings.TrimSpace(chosen)) - boolInt(a == strings.TrimSpace(chosen))
-	})
-	for _, name := range names {
+	for _, name := range xslices.First(names, func(n string) bool { return n == strings.TrimSpace(chosen) }) {
 		list(root + "/versions/" + name + "/bin")
 	}
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (h *host) uvRoots() []string {
@@ -334,7 +334,7 @@ func (h *host) foreignArch(file string) string {
 			return a
 		}
 	case "macos":
-		if a := machArch(header); a == "x86_64" && goarch == "arm64" {
+		if a := machArch(header); a == "x86_64" && runtime.GOARCH == "arm64" {
 			return a
 		}
 	case "windows":

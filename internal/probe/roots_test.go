@@ -79,7 +79,7 @@ func buildRoot(t *testing.T, file string) Options {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	o := Options{Root: root, OS: "linux", Device: testDevice, ByName: testName}
+	o := Options{Root: root, OS: "linux", gpuOptions: gpuOptions{Device: testDevice, ByName: testName}}
 	for _, f := range a.Files {
 		write(t, filepath.Join(root, f.Name), f.Data, 0o644)
 	}

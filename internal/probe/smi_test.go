@@ -4,19 +4,21 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/version"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestAskSMI starts stand-ins for nvidia-smi.
 func TestAskSMI(t *testing.T) {
-	if goos == "windows" {
+	if runtime.GOOS == "windows" {
 		t.Skip("the stand-ins are shell scripts")
 	}
 	l4 := []machine.GPU{{Vendor: machine.NVIDIA, Name: "NVIDIA L4", SM: machine.MustSM("8.9"), MemoryBytes: 23034 << 20, Visible: true, Evidence: machine.FromSMI}}
@@ -43,11 +45,11 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 				t.Fatal(err)
 			}
 			t.Parallel() // after every script is written: a file that is open for writing cannot be started
-			o := Options{SMI: program, Limit: time.Minute, OS: "linux", Env: os.Environ()}
+			o := gpuOptions{SMI: program, Limit: time.Minute}
 			if tt.name == "hangs" {
 				o.Limit = 100 * time.Millisecond
 			}
-			h := newHost(o)
+			h := newHost(hostOptions{OS: "linux", Env: os.Environ()})
 			r := h.askSMI(context.Background(), o)
 			if r == nil {
 				r = &smiReport{}
@@ -64,14 +66,14 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 
 // TestMerge: what NVML, the bus and the kernel's files say adds up to one list.
 func TestMerge(t *testing.T) {
-	h := newHost(Options{OS: "linux"})
-	o := Options{Device: testDevice}
+	h := newHost(hostOptions{OS: "linux"})
+	o := gpuOptions{Device: testDevice}
 	bus := []pciGPU{
 		{PCI: PCI{Vendor: "10de", Device: "1db5", SubVendor: "10de", SubDevice: "1249"}, Address: "0000:3b:00.0", Driver: "nvidia"},
 		{PCI: PCI{Vendor: "10de", Device: "2204"}, Address: "0000:5e:00.0", Driver: "vfio-pci"},
 		{PCI: PCI{Vendor: "10de", Device: "2882"}, Address: "0000:60:00.0", Driver: "nvidia"},
 	}
-	n := nvidia{bus: bus, kernel: kernelModule{version: dotted("550.54.14"), flavour: "proprietary"}, report: &nvmlchild.Report{Driver: "550.54.14",
+	n := nvidia{bus: bus, kernel: kernelModule{version: version.ReadDotted("550.54.14"), flavour: "proprietary"}, report: &nvmlchild.Report{Driver: "550.54.14",
 		GPUs: []nvmlchild.GPU{{Name: "Tesla V100-SXM2-32GB", Major: 7, UUID: "GPU-1", PCIBus: "00000000:3B:00.0", PCIDevice: 0x1db510de, Memory: 34359738368},
 			{Name: "NVIDIA Graphics Device", PCIBus: "00000000:60:00.0", PCIDevice: 0x288210de}}}}
 	d := h.driver(n, machine.Bare)
@@ -86,7 +88,7 @@ func TestMerge(t *testing.T) {
 	if diff := cmp.Diff(want, h.nvidiaGPUs(n, d, o)); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
-	wantDriver := &machine.Driver{Version: dotted("550.54.14"), LoadedVersion: dotted("550.54.14"), KernelModule: "proprietary", Evidence: "nvml"}
+	wantDriver := &machine.Driver{Version: version.ReadDotted("550.54.14"), LoadedVersion: version.ReadDotted("550.54.14"), KernelModule: "proprietary", Evidence: "nvml"}
 	if diff := cmp.Diff(wantDriver, d, cmp.Comparer(func(a, b machine.Driver) bool {
 		return a == b || a.Version.Compare(b.Version) == 0 && a.LoadedVersion.Compare(b.LoadedVersion) == 0 && a.KernelModule == b.KernelModule && a.Evidence == b.Evidence && a.NotLoaded == b.NotLoaded
 	})); diff != "" {

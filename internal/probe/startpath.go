@@ -98,3 +98,20 @@ func (h *host) startFiles(sites []string) []string {
 	}
 	return files
 }
+
+// atStart reads what sitecustomize, usercustomize and the .pth files set (the module site
+// of Python's library).
+func (h *host) atStart(sites []string) []machine.Variable {
+	var out []machine.Variable
+	for _, file := range h.startFiles(sites) {
+		code := h.bytes(file, 256<<10)
+		for _, a := range environSets(code) {
+			if _, set := h.env[a.variable]; !tracked().MatchString(a.variable) || set && a.text != "" {
+				continue
+			}
+			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.line}
+			out = append(out, machine.Variable{Name: a.variable, Value: Redact(a.value), AtStart: true, Origins: []machine.Origin{at}})
+		}
+	}
+	return out
+}

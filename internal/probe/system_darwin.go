@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"runtime"
+
 	"envfix/internal/text"
 
 	"golang.org/x/sys/unix"
@@ -10,12 +12,12 @@ import (
 // translated (Rosetta) on an Apple chip.
 func nativeArch(h *host) string {
 	if v, err := unix.SysctlUint32("hw.optional.arm64"); err == nil && v == 1 {
-		if goarch != "arm64" {
+		if runtime.GOARCH != "arm64" {
 			h.note("envfix runs translated by Rosetta; the machine is arm64")
 		}
 		return "arm64"
 	}
-	return goarch
+	return runtime.GOARCH
 }
 
 // systemVersion is the version of Windows or macOS.

@@ -2,8 +2,10 @@
 
 package probe
 
+import "runtime"
+
 // nativeArch is the machine's architecture, which need not be this binary's.
-func nativeArch(*host) string { return goarch }
+func nativeArch(*host) string { return runtime.GOARCH }
 
 // systemVersion is the version of Windows or macOS.
 func systemVersion() string { return "" }

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"runtime"
 
 	"golang.org/x/sys/windows"
 )
@@ -14,7 +15,7 @@ func nativeArch(h *host) string {
 			return v
 		}
 	}
-	return goarch
+	return runtime.GOARCH
 }
 
 // systemVersion is the version of Windows or macOS.

@@ -84,7 +84,7 @@ func (h *host) toolkitVersion(dir, real string) version.Dotted {
 
 // cudaVersion drops what is no CUDA version.
 func cudaVersion(s string) version.Dotted {
-	if v := dotted(s); v.Major() > 0 && v.Major() < 100 {
+	if v := version.ReadDotted(s); v.Major() > 0 && v.Major() < 100 {
 		return v
 	}
 	return version.Dotted{}

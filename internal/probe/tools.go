@@ -133,26 +133,6 @@ func (h *host) condaProgram(name string) string {
 	return ""
 }
 
-// condaRoots are the usual places of conda installations.
-func (h *host) condaRoots() []string {
-	var out []string
-	add := func(dir string) {
-		if h.abs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
-			out = append(out, dir)
-		}
-	}
-	if exe := h.env["CONDA_EXE"]; exe != "" {
-		add(path.Dir(path.Dir(exe)))
-	}
-	add(h.env["MAMBA_ROOT_PREFIX"])
-	for _, base := range []string{h.home, "/opt", "/usr/local"} {
-		for _, name := range []string{"miniforge3", "mambaforge", "miniconda3", "anaconda3", "miniconda", "anaconda", "conda", "micromamba"} {
-			add(base + "/" + name)
-		}
-	}
-	return out
-}
-
 // toolVersion reads the version of a tool from the files around it; "" where
 // only running it would tell.
 func (h *host) toolVersion(name, file string) string {
@@ -168,17 +148,6 @@ func (h *host) toolVersion(name, file string) string {
 					return strings.TrimSuffix(rest, ".dist-info")
 				}
 			}
-		}
-	}
-	return ""
-}
-
-// condaPackage returns the version of a package in a conda environment, from the
-// name of its record: conda-24.9.2-py312h7900ff3_0.json.
-func (h *host) condaPackage(prefix, name string) string {
-	for _, file := range h.names(prefix + "/conda-meta") {
-		if p, ok := parseCondaRecord(file); ok && p.Name == name {
-			return p.Version
 		}
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
-	"envfix/internal/text"
 )
 
 // unitDirs are where systemd looks for units of the system and of users
@@ -76,29 +75,4 @@ func (h *host) ownUnit() (unit string, user bool) {
 		return "", false
 	}
 	return unit, user
-}
-
-// A loaderLine is one directory of the dynamic loader's configuration.
-type loaderLine struct {
-	dir string
-	machine.Origin
-}
-
-// loaderConfig are the lines of the dynamic loader's configuration that name a
-// directory (ldconfig(8)).
-func (h *host) loaderConfig() []loaderLine {
-	files := []string{"/etc/ld.so.conf"}
-	for _, s := range h.dir("", "/etc/ld.so.conf.d", ".conf", "") {
-		files = append(files, s.file)
-	}
-	var out []loaderLine
-	for _, f := range files {
-		for i, line := range strings.Split(string(h.bytes(f, 1<<18)), "\n") {
-			line, _, _ = strings.Cut(line, "#")
-			if dir := strings.TrimSpace(line); path.IsAbs(dir) && len(out) < 200 {
-				out = append(out, loaderLine{path.Clean(dir), machine.Origin{Kind: machine.OriginLoader, File: text.Printable(f), Line: i + 1}})
-			}
-		}
-	}
-	return out
 }

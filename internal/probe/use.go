@@ -3,9 +3,7 @@ package probe
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/machine"
@@ -147,13 +145,11 @@ func (h *host) identify(p *machine.Process, host bool) {
 		return
 	}
 	p.Name = text.Printable(name)
-	p.User = h.owner(of)
-	if p.Command = command(of.Args()); p.Command == "" {
+	p.User = h.procs().UserOf(of)
+	if p.Command = proc.Command(of.Args()); p.Command == "" {
 		p.Command = p.Name
 	}
 }
-
-func (h *host) procs() proc.Root { return proc.Root(h.root) }
 
 // opened reports whether a process has a file open whose path begins so. The
 // files of other users' processes cannot be seen.
@@ -164,48 +160,4 @@ func opened(p proc.Process, prefix string) bool {
 		}
 	}
 	return false
-}
-
-// owner is the user whose process it is, by name where there is one.
-func (h *host) owner(p proc.Process) string {
-	uid, ok := proc.Owner(string(p))
-	if !ok {
-		return ""
-	}
-	if name, ok := h.procs().UserName(uid); ok {
-		return text.Printable(name)
-	}
-	return "uid " + strconv.Itoa(uid)
-}
-
-// command is the program of a command line and, of an interpreter, its script or
-// module. The other arguments may hold secrets and are left out.
-func command(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	name := path.Base(args[0])
-	if name == "." || name == "/" {
-		return ""
-	}
-	interpreter := false
-	for _, of := range []string{"python", "pypy", "torchrun", "accelerate", "bash", "sh", "node", "ruby", "perl", "java", "julia", "Rscript"} {
-		interpreter = interpreter || strings.HasPrefix(name, of)
-	}
-	if !interpreter {
-		return text.Printable(name)
-	}
-	for i := 1; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "-m" && i+1 < len(args):
-			return text.Printable(name + " -m " + args[i+1])
-		case a == "-c":
-			return text.Printable(name + " -c …")
-		case a == "-W" || a == "-X":
-			i++
-		case a != "" && a[0] != '-':
-			return text.Printable(name + " " + path.Base(a))
-		}
-	}
-	return text.Printable(name)
 }

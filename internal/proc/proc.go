@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -74,6 +75,18 @@ func (r Root) UserName(uid int) (name string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// UserOf is the user whose process it is, by name where there is one; "" unknown.
+func (r Root) UserOf(p Process) string {
+	uid, ok := Owner(string(p))
+	if !ok {
+		return ""
+	}
+	if name, ok := r.UserName(uid); ok {
+		return text.Printable(name)
+	}
+	return "uid " + strconv.Itoa(uid)
 }
 
 // mostBytes bounds what is read of one file of a process.
@@ -225,4 +238,36 @@ func (r Root) Descendants(pid int, allThreads bool, most int) []int {
 		}
 	}
 	return out
+}
+
+// Command is the program of a command line and, of an interpreter, its script or
+// module. The other arguments may hold secrets and are left out.
+func Command(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	name := path.Base(args[0])
+	if name == "." || name == "/" {
+		return ""
+	}
+	interpreter := false
+	for _, of := range []string{"python", "pypy", "torchrun", "accelerate", "bash", "sh", "node", "ruby", "perl", "java", "julia", "Rscript"} {
+		interpreter = interpreter || strings.HasPrefix(name, of)
+	}
+	if !interpreter {
+		return text.Printable(name)
+	}
+	for i := 1; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-m" && i+1 < len(args):
+			return text.Printable(name + " -m " + args[i+1])
+		case a == "-c":
+			return text.Printable(name + " -c …")
+		case a == "-W" || a == "-X":
+			i++
+		case a != "" && a[0] != '-':
+			return text.Printable(name + " " + path.Base(a))
+		}
+	}
+	return text.Printable(name)
 }

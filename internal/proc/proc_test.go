@@ -106,3 +106,20 @@ func TestSelf(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Arguments may hold secrets; the script or module of an interpreter is enough.
+func TestCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"/usr/bin/python3.12 -u train.py --key secret":  "python3.12 train.py",
+		"python -m vllm.entrypoints.openai --api-key x": "python -m vllm.entrypoints.openai",
+		"python -W ignore /srv/run.py":                  "python run.py",
+		"python -c import\u00a0torch":                   "python -c …",
+		"/opt/app/server --password x":                  "server",
+		"bash -l":                                       "bash",
+		"":                                              "",
+	} {
+		if got := Command(strings.Split(line, " ")); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -46,6 +46,13 @@ func ParseDotted(s string) (Dotted, error) {
 	return Dotted{&number{v, groups}}, nil
 }
 
+// ReadDotted is ParseDotted for text that may be anything: zero where it is no
+// version.
+func ReadDotted(s string) Dotted {
+	v, _ := ParseDotted(s)
+	return v
+}
+
 // MustDotted is ParseDotted for literals in tests and embedded data; it panics
 // on an error.
 func MustDotted(s string) Dotted {

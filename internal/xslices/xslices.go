@@ -14,6 +14,11 @@ func Filter[T any](of []T, wanted func(T) bool) []T {
 	return out
 }
 
+// First returns the elements, the wanted ones before the others.
+func First[T any](of []T, wanted func(T) bool) []T {
+	return append(Filter(of, wanted), Filter(of, func(x T) bool { return !wanted(x) })...)
+}
+
 // Find returns the first element that is wanted.
 func Find[T any](of []T, wanted func(T) bool) (found T, ok bool) {
 	if i := slices.IndexFunc(of, wanted); i >= 0 {

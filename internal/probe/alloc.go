@@ -1,0 +1,76 @@
+package probe
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/near"
+	"envfix/internal/text"
+)
+
+// allocOptions are those that a variable names and the torch at a path does not know: the
+// names of its options are texts in its libraries.
+func (h *host) allocOptions(torch string) []machine.BadOption {
+	var out []machine.BadOption
+	var libraries []byte
+	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {
+		value := h.env[name]
+		if value == "" {
+			continue
+		}
+		if libraries == nil {
+			libraries = append(h.bytes(torch+"/lib/libc10_cuda.so", maxFile), h.bytes(torch+"/lib/libc10.so", maxFile)...)
+		}
+		known := func(option string) bool { return bytes.Contains(libraries, []byte("\x00"+option+"\x00")) }
+		if !known("max_split_size_mb") {
+			return nil // another torch, whose options are not to be seen so
+		}
+		depth := 0
+		for _, part := range strings.FieldsFunc(value, func(r rune) bool { // commas within brackets are of a list
+			depth += strings.Count("[", string(r)) - strings.Count("]", string(r))
+			return r == ',' && depth == 0
+		}) {
+			option, setting, pair := strings.Cut(strings.TrimSpace(part), ":")
+			switch {
+			case !pair || setting == "":
+				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(part)})
+			case allocValues[option].fits != nil && !allocValues[option].fits().MatchString(setting):
+				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(option), Value: text.Printable(setting), Wants: allocValues[option].words})
+			case !known(option):
+				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(option), Near: nearOption(option, known)})
+			}
+		}
+	}
+	return out
+}
+
+// allocValues are what torch takes of options that have few values, and in words: it raises
+// at any other (c10/cuda/CUDAAllocatorConfig.cpp).
+var allocValues = map[string]struct {
+	fits  func() *regexp.Regexp
+	words string
+}{
+	"backend":                      {lazy.Regexp(`^(?:native|cudaMallocAsync)$`), "native or cudaMallocAsync"},
+	"expandable_segments":          {lazy.Regexp(`^(?:True|False)$`), "True or False"},
+	"release_lock_on_cudamalloc":   {lazy.Regexp(`^(?:True|False)$`), "True or False"},
+	"garbage_collection_threshold": {lazy.Regexp(`^0?\.\d*[1-9]\d*$`), "more than 0 and less than 1"},
+	"max_split_size_mb":            {lazy.Regexp(`^(?:2[1-9]|[3-9]\d|[1-9]\d\d+)$`), "more than 20"},
+}
+
+// allocNames are the options that releases of torch have had.
+var allocNames = strings.Fields(`backend expandable_segments garbage_collection_threshold graph_capture_record_stream_reuse max_non_split_rounding_mb
+	max_split_size_mb per_process_memory_fraction pinned_num_register_threads pinned_use_background_threads pinned_use_cuda_host_register
+	release_lock_on_cudamalloc roundup_bypass_threshold_mb roundup_power2_divisions`)
+
+// nearOption is the option that was meant, as far as it can be told; "" it cannot.
+func nearOption(option string, known func(string) bool) string {
+	name := slices.MinFunc(allocNames, func(a, b string) int { return near.Distance(a, option) - near.Distance(b, option) })
+	if near.Distance(name, option) > 3 || !known(name) {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,59 @@
+package probe
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/text"
+)
+
+// A CondaRecord is one package of a conda environment, as the name of its record
+// in conda-meta says.
+type CondaRecord struct{ Name, Version, Build string }
+
+// parseCondaRecord splits name-version-build.json; only the name may contain
+// hyphens.
+func parseCondaRecord(file string) (CondaRecord, bool) {
+	stem, ok := strings.CutSuffix(file, ".json")
+	if !ok {
+		return CondaRecord{}, false
+	}
+	f := strings.Split(text.Printable(stem), "-")
+	if len(f) < 3 {
+		return CondaRecord{}, false
+	}
+	n := len(f)
+	return CondaRecord{Name: strings.Join(f[:n-2], "-"), Version: f[n-2], Build: f[n-1]}, true
+}
+
+// condaRoots are the usual places of conda installations.
+func (h *host) condaRoots() []string {
+	var out []string
+	add := func(dir string) {
+		if h.abs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
+			out = append(out, dir)
+		}
+	}
+	if exe := h.env["CONDA_EXE"]; exe != "" {
+		add(path.Dir(path.Dir(exe)))
+	}
+	add(h.env["MAMBA_ROOT_PREFIX"])
+	for _, base := range []string{h.home, "/opt", "/usr/local"} {
+		for _, name := range []string{"miniforge3", "mambaforge", "miniconda3", "anaconda3", "miniconda", "anaconda", "conda", "micromamba"} {
+			add(base + "/" + name)
+		}
+	}
+	return out
+}
+
+// condaPackage returns the version of a package in a conda environment, from the
+// name of its record: conda-24.9.2-py312h7900ff3_0.json.
+func (h *host) condaPackage(prefix, name string) string {
+	for _, file := range h.names(prefix + "/conda-meta") {
+		if p, ok := parseCondaRecord(file); ok && p.Name == name {
+			return p.Version
+		}
+	}
+	return ""
+}

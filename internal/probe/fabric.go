@@ -1,0 +1,90 @@
+package probe
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/text"
+)
+
+var (
+	// What a CDI file names on this host, as YAML or JSON (CDI's SPEC.md).
+	cdiPath   = lazy.Regexp(`(?m)["']?\b(path|hostPath)["']?\s*:\s*["']?(/[^\s"',}]+)`)
+	cdiNVIDIA = lazy.Regexp(`["']?kind["']?\s*:\s*["']?nvidia\.com/`)
+	// A version in the name of one of the driver's libraries.
+	libraryRelease = lazy.Regexp(`/lib(?:cuda|nvidia-ml)\.so\.(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)$`)
+	fabricPackage  = lazy.Regexp(`(?m)^Package: (?:nvidia-fabricmanager|nvidia-fabric-manager|cuda-drivers-fabricmanager)[-\d]*\n(?:.+\n)*?Version: (?:\d+:)?(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)`)
+	fabricRow      = lazy.Regexp(`(?m)^Package: nvidia-fabric-?manager[-\d]*\nStatus: install ok installed`)
+)
+
+// switches counts NVSwitches: bridges of class 0680 that are NVIDIA's.
+func (h *host) switches() int {
+	const dir = "/sys/bus/pci/devices"
+	n := 0
+	for _, address := range h.unsorted(dir) {
+		at := dir + "/" + address
+		if strings.HasPrefix(h.text(at+"/class"), "0x0680") && hex4(h.text(at+"/vendor")) == "10de" {
+			n++
+		}
+	}
+	return n
+}
+
+// fabric looks for the fabric manager among the processes, of whose names the kernel
+// keeps 15 bytes, and for its package.
+func (h *host) fabric() *machine.Fabric {
+	f := &machine.Fabric{}
+	for _, pid := range h.procs().PIDs() {
+		if strings.HasPrefix(h.procs().Of(pid).Name(), "nv-fabricmanage") {
+			f.Running = true
+			break
+		}
+	}
+	status := string(h.bytes("/var/lib/dpkg/status", maxFile))
+	if fabricRow().MatchString(status) {
+		if m := fabricPackage().FindStringSubmatch(status); m != nil {
+			f.Package = m[1]
+		}
+	}
+	return f
+}
+
+// cdi reads the descriptions of NVIDIA's devices for containers, and looks whether what
+// they name is there.
+func (h *host) cdi() []machine.CDISpec {
+	var out []machine.CDISpec
+	seen := map[string]bool{}
+	for _, dir := range []string{"/etc/cdi", "/var/run/cdi", "/run/cdi"} {
+		for _, name := range h.names(dir) {
+			file := dir + "/" + name
+			real := h.resolved(file)
+			spec := h.bytes(file, 1<<20)
+			if seen[real] || !cdiNVIDIA().Match(spec) || len(out) == 20 {
+				continue
+			}
+			seen[real] = true
+			out = append(out, h.cdiSpec(file, string(spec)))
+		}
+	}
+	return out
+}
+
+func (h *host) cdiSpec(file, spec string) machine.CDISpec {
+	s := machine.CDISpec{File: text.Printable(file)}
+	for _, m := range cdiPath().FindAllStringSubmatch(spec, 2000) {
+		named := path.Clean(m[2])
+		if m[1] == "path" && !strings.HasPrefix(named, "/dev/") {
+			continue // the program of a hook
+		}
+		if v := libraryRelease().FindStringSubmatch(named); v != nil {
+			s.Driver = v[1]
+		}
+		if !h.exists(named) && len(s.Gone) < maxNamed && !slices.Contains(s.Gone, named) {
+			s.Gone = append(s.Gone, text.Printable(named))
+		}
+	}
+	return s
+}

@@ -1,0 +1,59 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"envfix/internal/machine"
+)
+
+// gpuOptions say how GPUs are looked for. The zero value starts no program but
+// nvidia-smi.
+type gpuOptions struct {
+	Use    bool                        // also ask what uses the GPUs, and what the kernel's log says of them
+	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
+	NVML   string                      // ENVFIX_NVML: the library's path, or off
+	SMI    string                      // nvidia-smi; "" the place where drivers put it
+	Limit  time.Duration               // for each program that is started; 0: Limit
+	Device func(PCI) (Device, bool)    // the device table by id; nil knows nothing
+	ByName func(string) (Device, bool) // the device table by name; nil knows nothing
+}
+
+// Limit is how long a program that is started may take.
+const Limit = 2 * time.Second
+
+func (o gpuOptions) limit() time.Duration { return cmp.Or(o.Limit, Limit) }
+
+// gpus lists the GPUs of every vendor and NVIDIA's driver.
+func (h *host) gpus(ctx context.Context, o gpuOptions, p machine.Platform) ([]machine.GPU, *machine.Driver) {
+	if h.os == "macos" {
+		return h.appleGPUs(), nil
+	}
+	environment := p.Environment
+	bus := h.busGPUs()
+	n := h.nvidia(ctx, o, environment, bus)
+	driver := h.driver(n, environment)
+	if driver != nil && driver.NotLoaded && environment == machine.Bare {
+		h.whyNotLoaded(p)
+	}
+	out := h.nvidiaGPUs(n, driver, o)
+	if environment == machine.Jetson {
+		out = h.jetson(out)
+	}
+	h.sharedMemory(out)
+	out = append(out, h.amdGPUs(bus, o)...)
+	out = append(out, h.intelGPUs(bus, o)...)
+	if environment == machine.WSL2 && len(out) == 0 {
+		out = append(out, h.wslForeign()...)
+	}
+	if h.os == "windows" {
+		out = append(out, h.windowsGPUs(out, o)...)
+	}
+	h.nameUnknown(out)
+	targets(out, o)
+	for i := range out {
+		out[i].Index = i
+	}
+	return out, driver
+}

@@ -1,0 +1,150 @@
+package probe
+
+import (
+	"archive/zip"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/text"
+	"envfix/internal/version"
+)
+
+// fault is what is wrong with the interpreter of a virtual environment; "" nothing.
+func (e Env) fault(h *host, home string) string {
+	program := h.envPython(e.Dir)
+	_, err := os.Stat(h.real(program))
+	minor := version.Minor(e.Python.Version)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return machine.PythonClosed
+	case err != nil && h.os != "windows" && h.exists(e.Dir+"/Scripts/python.exe"):
+		return machine.PythonAlien
+	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
+		return machine.PythonGone
+	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.os+" "+h.arch()+" "+elfArch(h.bytes(program, 64))):
+		return machine.PythonCopied
+	case h.os != "linux" || err != nil || minor == "" || home == "":
+	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
+		return machine.PythonOther
+	case !hasLibrary(h, []string{path.Dir(path.Dir(h.resolved(program))), path.Dir(h.resolvedDir(home)), path.Dir(home)}, minor):
+		return machine.PythonBare
+	}
+	return ""
+}
+
+// unmade is the environment that commands would change, where it has packages and Python does
+// not take it for one; "" no such.
+func (h *host) unmade(o pythonChoice) string {
+	for _, dir := range h.meant(o) {
+		if h.exists(h.envPython(dir)) && len(h.sitePackages(dir)) > 0 {
+			return dir
+		}
+	}
+	return ""
+}
+
+// hasLibrary reports whether the library of a Python is below one of some prefixes, by the
+// file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
+func hasLibrary(h *host, prefixes []string, minor string) bool {
+	for _, prefix := range prefixes {
+		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
+			if h.exists(prefix+lib+"/os.py") || h.exists(prefix+lib+"/os.pyc") {
+				return true
+			}
+		}
+		if h.exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
+			return true
+		}
+	}
+	return false
+}
+
+// siteOf is the directory that holds the package or module at a path.
+func siteOf(file string) string {
+	if path.Base(file) == "__init__.py" {
+		return path.Dir(path.Dir(file))
+	}
+	return path.Dir(file)
+}
+
+// imports lists what `import torch` could take, in the order of sys.path: the
+// working directory, PYTHONPATH, what is put first when Python starts, the user's site
+// (not in a virtual environment, which has its own packages before it: site.py), the
+// environment.
+func (h *host) imports(project string, e Env, venv bool) []machine.ImportPlace {
+	var out []machine.ImportPlace
+	add := func(dir, place string) bool {
+		dir = path.Clean(dir)
+		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
+			return false
+		}
+		file := moduleIn(h.real, dir, "torch")
+		if file == "" || slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
+			return false
+		}
+		out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
+		return true
+	}
+	add(project, machine.InWorkingDir)
+	for dir := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
+		if add(dir, machine.InPythonPath) {
+			out[len(out)-1].Origins = (&origins{h: h}).of("PYTHONPATH", dir)
+		}
+	}
+	for _, x := range e.First {
+		if add(x.dir, machine.InStartFile) {
+			out[len(out)-1].Origins = []machine.Origin{x.at}
+		}
+	}
+	for _, site := range h.userSites(e.minor()) {
+		if !venv {
+			add(site, machine.InUserSite)
+		}
+	}
+	for _, site := range e.Sites {
+		add(site, machine.InEnvironment)
+	}
+	return out
+}
+
+// moduleIn is what Python imports under a name from a directory of its search path, or from
+// a zip archive there; "" nothing. A package wins; a directory without __init__.py loses to
+// any.
+func moduleIn(real func(string) string, dir, name string) string {
+	files := []string{name + "/__init__.py", name + ".py"}
+	if archive := strings.ToLower(path.Ext(dir)); archive == ".zip" || archive == ".egg" {
+		z, err := zip.OpenReader(real(dir))
+		if err != nil {
+			return ""
+		}
+		defer z.Close()
+		for _, f := range z.File {
+			if slices.Contains(files, f.Name) {
+				return dir + "/" + f.Name
+			}
+		}
+		return ""
+	}
+	for _, f := range files {
+		if _, err := os.Stat(real(dir + "/" + f)); err == nil {
+			return dir + "/" + f
+		}
+	}
+	return ""
+}
+
+// minor is the minor version of its Python, by its own directory where the
+// interpreter does not say.
+func (e Env) minor() string {
+	for _, site := range e.Sites {
+		if m := pythonMinor().FindStringSubmatch(path.Base(path.Dir(site))); m != nil {
+			return m[1]
+		}
+	}
+	return version.Minor(e.Python.Version)
+}

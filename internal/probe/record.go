@@ -1,0 +1,156 @@
+package probe
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/internal/xslices"
+)
+
+// torchSet are the distributions that torch and its companions consist of.
+var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)
+
+// distFiles reads every copy of the distributions; the files of those that torch imports
+// are compared with the disk.
+func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
+	infos, _ := h.infosIn(sites, ".dist-info")
+	read := map[string]Dist{}
+	for _, d := range e.Dists {
+		read[d.Info] = d
+	}
+	imported, abi := needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
+	return each(infos, func(info string) machine.DistFiles {
+		d, ok := read[info]
+		if !ok {
+			d = h.dist(info)
+		}
+		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
+		f.Installer = h.installer(info)
+		f.Gone = movedSource(h, info)
+		if d.Name == "torch" {
+			f.Module = d.Module
+		}
+		wheel := h.bytes(info+"/WHEEL", 4096)
+		if m := wheelABI().FindSubmatch(wheel); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
+			f.ABI = string(m[1])
+		}
+		if platform := foreignPlatform(wheel, h.os, runtime.GOARCH); platform != "" && h.root == "" {
+			f.ABI = platform
+		}
+		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
+			h.record(&f, info)
+		}
+		return f
+	})
+}
+
+// wheelABI is the first tag of a wheel whose machine code is for one Python alone.
+var wheelABI = lazy.Regexp(`(?m)^Tag: cp3\d+-(cp3\d+t?)-`)
+
+// wheelPlatform is what a tag of a wheel says of systems: "manylinux_2_28_x86_64".
+var wheelPlatform = lazy.Regexp(`(?m)^Tag: [^-\s]+-[^-\s]+-(\S+)$`)
+
+// foreignPlatform is the platform of a wheel that is for another system or processor than
+// this one; "" it is for this one, or for any.
+func foreignPlatform(wheel []byte, os, arch string) string {
+	last := ""
+	for _, m := range wheelPlatform().FindAllSubmatch(wheel, -1) {
+		last = string(m[1])
+		ours := map[string]string{"linux": "linux", "macos": "macosx_", "darwin": "macosx_", "windows": "win"}[os]
+		processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch]
+		if last == "any" || ours == "" || processor == "" || strings.Contains(last, ours) && (os != "linux" || strings.HasSuffix(last, processor)) {
+			return ""
+		}
+	}
+	return last
+}
+
+// movedSource is where the sources of a distribution were that is installed in place of
+// them (PEP 610), if they are not there any more; "" all is well.
+func movedSource(h *host, info string) string {
+	var u directURL
+	data := h.bytes(info+"/direct_url.json", 64<<10)
+	if data == nil || json.Unmarshal(data, &u) != nil || u.Dir == nil || !u.Dir.Editable {
+		return ""
+	}
+	if dir := localPath(u.URL); dir != "" && !h.exists(path.Join(dir, u.Subdirectory)) {
+		return text.Printable(path.Join(dir, u.Subdirectory))
+	}
+	return ""
+}
+
+// record compares RECORD with the disk: every file by existence, libraries by
+// size too; nothing is hashed. What conda installs has other sizes than the wheel
+// that it was made of, so sizes count for pip and uv alone.
+func (h *host) record(d *machine.DistFiles, info string) {
+	byPip := d.Installer == "pip" || d.Installer == "uv"
+	data := h.bytes(info+"/RECORD", maxFile)
+	if len(data) == 0 {
+		if byPip {
+			d.Record = "missing or empty"
+		}
+		return
+	}
+	site, own := path.Dir(info), path.Base(info)+"/RECORD"
+	var itself bool
+	dirs := map[string]map[string]bool{} // the names in each directory
+	for _, f := range machine.ReadRecord(data) {
+		switch {
+		case f.Path == own:
+			itself = true
+			continue
+		case f.Path == "", strings.HasPrefix(f.Path, "../"), path.IsAbs(f.Path), strings.HasSuffix(f.Path, ".pyc"):
+			continue // programs are rewritten; byte code comes and goes
+		}
+		d.Files++
+		if isLibrary(f.Path) {
+			d.Libraries = append(d.Libraries, f.Path)
+		}
+		h.compare(d, dirs, site+"/"+path.Clean(f.Path), f.Size, byPip)
+	}
+	if !itself && byPip { // it lists itself, by its specification
+		d.Record = "cut off"
+	}
+	d.Missing = xslices.First(d.Missing, isLibrary)
+	d.Missing = d.Missing[:min(len(d.Missing), maxNamed)]
+	for file := append(d.Missing, site)[0]; file != site && d.Link == ""; file = path.Dir(file) {
+		if to := h.target(file); to != "" && !h.exists(file) {
+			d.Link = text.Printable(to)
+		}
+	}
+}
+
+// isLibrary reports whether a file is machine code.
+func isLibrary(file string) bool {
+	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
+}
+
+func (h *host) compare(d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
+	dir, name := path.Split(file)
+	names, read := dirs[dir]
+	if !read { // one directory costs less than a question for each of its files
+		names = map[string]bool{}
+		for _, name := range h.unsorted(dir) {
+			names[name] = true
+		}
+		dirs[dir] = names
+	}
+	switch {
+	case !names[name]:
+		d.Absent++
+		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
+			d.Missing = append(d.Missing, text.Printable(file))
+		}
+	case byPip && size > 0 && isLibrary(file) && len(d.Resized) < maxNamed:
+		if i, err := os.Stat(h.real(file)); err == nil && size != i.Size() {
+			d.Resized = append(d.Resized, text.Printable(file))
+		}
+	}
+}
