@@ -14,7 +14,7 @@ import (
 
 // allocOptions are those that a variable names and the torch at a path does not know: the
 // names of its options are texts in its libraries.
-func (h *host) allocOptions(torch string) []machine.BadOption {
+func allocOptions(h *host, torch string) []machine.BadOption {
 	var out []machine.BadOption
 	var libraries []byte
 	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {

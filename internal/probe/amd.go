@@ -29,7 +29,7 @@ type kfdNode struct {
 const kfdNodes = "/sys/class/kfd/kfd/topology/nodes"
 
 // kfd reads the topology that the amdgpu driver shows to ROCm.
-func (h *host) kfd() []kfdNode {
+func kfd(h *host) []kfdNode {
 	var out []kfdNode
 	for _, id := range h.names(kfdNodes) {
 		p := properties(h.text(kfdNodes + "/" + id + "/properties"))
@@ -71,14 +71,14 @@ func gfxName(v uint64) string {
 
 // amdGPUs lists AMD's GPUs: what the ROCm kernel driver shows, and what else is
 // on the bus, which ROCm cannot use.
-func (h *host) amdGPUs(bus []pciGPU, o gpuOptions) []machine.GPU {
+func amdGPUs(h *host, bus []pciGPU, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	for _, p := range bus {
 		if p.Vendor == "1002" {
 			out = append(out, p.gpu(o.Device))
 		}
 	}
-	for _, n := range h.kfd() {
+	for _, n := range kfd(h) {
 		i := 0
 		for i < len(out) && !sameAddress(out[i].PCIAddress, n.address) {
 			i++
@@ -91,15 +91,15 @@ func (h *host) amdGPUs(bus []pciGPU, o gpuOptions) []machine.GPU {
 		g.Integrated = n.cpuCores > 0 || amdAPUs[n.gfx]
 	}
 	if len(out) > 0 {
-		h.nameAMD(out, bus)
-		h.kfdAccess(out)
+		nameAMD(h, out, bus)
+		kfdAccess(h, out)
 	}
 	return out
 }
 
 // nameAMD takes the names from libdrm's list, "device, revision, name" per line,
 // which tells apart what shares a device id.
-func (h *host) nameAMD(gpus []machine.GPU, bus []pciGPU) {
+func nameAMD(h *host, gpus []machine.GPU, bus []pciGPU) {
 	list := h.text("/usr/share/libdrm/amdgpu.ids")
 	for i := range gpus {
 		p, _, _ := takeAddress(bus, gpus[i].PCIAddress)
@@ -133,7 +133,7 @@ func targets(gpus []machine.GPU, o gpuOptions) {
 
 // kfdAccess judges the device that ROCm needs: without it no GPU is usable, and
 // without permission this user must be put into a group.
-func (h *host) kfdAccess(gpus []machine.GPU) {
+func kfdAccess(h *host, gpus []machine.GPU) {
 	if !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Visible }) {
 		return
 	}

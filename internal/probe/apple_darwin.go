@@ -11,7 +11,7 @@ import (
 
 // appleGPUs is the GPU of an Apple chip, which shares the chip's memory. Macs
 // with Intel processors have none that PyTorch still builds for.
-func (h *host) appleGPUs() []machine.GPU {
+func appleGPUs(h *host) []machine.GPU {
 	brand, err := unix.Sysctl("machdep.cpu.brand_string")
 	if err != nil || !strings.HasPrefix(brand, "Apple") {
 		return nil

@@ -5,4 +5,4 @@ package probe
 import "envfix/internal/machine"
 
 // appleGPUs is the GPU of an Apple chip; other systems cannot ask.
-func (h *host) appleGPUs() []machine.GPU { return nil }
+func appleGPUs(h *host) []machine.GPU { return nil }

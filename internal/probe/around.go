@@ -5,18 +5,18 @@ import "envfix/internal/machine"
 // Around reads what stands around the GPUs. It starts nothing.
 func Around(o Options) *machine.Around {
 	h := o.host()
-	kernels := h.kernels()
+	kernels := jupyterKernels(h)
 	if h.os != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}
-	a := &machine.Around{Kernels: kernels, Switches: h.switches(), SharedMem: h.sharedMem()}
+	a := &machine.Around{Kernels: kernels, Switches: switches(h), SharedMem: sharedMem(h)}
 	limits(h, a)
-	a.Nodes, a.Networks = h.nodes(), h.names("/sys/class/net")
-	if !h.container() {
+	a.Nodes, a.Networks = nodes(h), h.names("/sys/class/net")
+	if !inContainer(h) {
 		if a.Switches > 0 {
-			a.Fabric = h.fabric()
+			a.Fabric = fabric(h)
 		}
-		a.CDI = h.cdi()
+		a.CDI = cdi(h)
 	}
 	return a
 }

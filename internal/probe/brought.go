@@ -21,8 +21,8 @@ var brought = lazy.Regexp(
 )
 
 // addLinks adds what a library asks for.
-func (h *host) addLinks(list []string, file string) []string {
-	o := h.loaderFiles().Read(file)
+func addLinks(h *host, list []string, file string) []string {
+	o := loaderFiles(h).Read(file)
 	if o == nil {
 		return list
 	}

@@ -24,7 +24,7 @@ func TestClashes(t *testing.T) {
 		write(t, root+site+"/"+info+".dist-info/RECORD", []byte(record), 0o644)
 	}
 	h := newHost(hostOptions{Root: root, OS: "linux"})
-	got := clashes(h, h.dists([]string{site}))
+	got := clashes(h, dists(h, []string{site}))
 	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}, {"tflite", "tflite-gpu"}}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}

@@ -28,7 +28,7 @@ func parseCondaRecord(file string) (CondaRecord, bool) {
 }
 
 // condaRoots are the usual places of conda installations.
-func (h *host) condaRoots() []string {
+func condaRoots(h *host) []string {
 	var out []string
 	add := func(dir string) {
 		if h.abs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
@@ -49,7 +49,7 @@ func (h *host) condaRoots() []string {
 
 // condaPackage returns the version of a package in a conda environment, from the
 // name of its record: conda-24.9.2-py312h7900ff3_0.json.
-func (h *host) condaPackage(prefix, name string) string {
+func condaPackage(h *host, prefix, name string) string {
 	for _, file := range h.names(prefix + "/conda-meta") {
 		if p, ok := parseCondaRecord(file); ok && p.Name == name {
 			return p.Version

@@ -9,16 +9,16 @@ import (
 	"envfix/internal/text"
 )
 
-// driver adds everything up to the driver; nil: there is none.
-func (h *host) driver(n nvidia, environment string) *machine.Driver {
-	if h.shutOut(n, environment) {
+// findDriver adds everything up to the driver; nil: there is none.
+func findDriver(h *host, n nvidia, environment string) *machine.Driver {
+	if shutOut(h, n, environment) {
 		return nil
 	}
-	d := h.reportedDriver(n)
+	d := reportedDriver(h, n)
 	if d == nil {
-		d = h.driverOnDisk(n, environment)
+		d = driverOnDisk(h, n, environment)
 		if d != nil {
-			d.RunFile = h.runFile(environment)
+			d.RunFile = runFile(h, environment)
 		}
 		return d
 	}
@@ -35,20 +35,20 @@ func (h *host) driver(n nvidia, environment string) *machine.Driver {
 	if d.Version.IsZero() {
 		return nil
 	}
-	d.RunFile = h.runFile(environment)
+	d.RunFile = runFile(h, environment)
 	return d
 }
 
 // runFile reports a driver that NVIDIA's .run file installed: it alone brings an
 // uninstaller, which packages do not have.
-func (h *host) runFile(environment string) bool {
+func runFile(h *host, environment string) bool {
 	return h.os == "linux" && environment != machine.WSL2 && h.exists("/usr/bin/nvidia-uninstall")
 }
 
 // shutOut reports whether this is a container that was given no GPU. The host's
 // kernel module and bus show through, and the image may bring a driver's
 // libraries; neither makes a driver.
-func (h *host) shutOut(n nvidia, environment string) bool {
+func shutOut(h *host, n nvidia, environment string) bool {
 	if environment != machine.Container && environment != machine.ContainerBuild {
 		return false
 	}
@@ -66,7 +66,7 @@ func (h *host) shutOut(n nvidia, environment string) bool {
 
 // whyNotLoaded says in a note what keeps an installed driver from being loaded,
 // where files tell.
-func (h *host) whyNotLoaded(p machine.Platform) {
+func whyNotLoaded(h *host, p machine.Platform) {
 	if p.Kernel == "" || !h.isDir("/lib/modules/"+p.Kernel) {
 		return
 	}
@@ -95,7 +95,7 @@ func (h *host) whyNotLoaded(p machine.Platform) {
 }
 
 // reportedDriver is what NVML or nvidia-smi say; nil: neither spoke.
-func (h *host) reportedDriver(n nvidia) *machine.Driver {
+func reportedDriver(h *host, n nvidia) *machine.Driver {
 	switch r := n.report; {
 	case r == nil || r.Return == nvmlchild.NoLibrary:
 		if n.smi != nil && !n.smi.driver.IsZero() {
@@ -122,7 +122,7 @@ func (h *host) reportedDriver(n nvidia) *machine.Driver {
 }
 
 // driverOnDisk is what the kernel's files and the libraries' names say.
-func (h *host) driverOnDisk(n nvidia, environment string) *machine.Driver {
+func driverOnDisk(h *host, n nvidia, environment string) *machine.Driver {
 	loaded := n.kernel.version
 	switch {
 	case h.os == "windows":

@@ -16,34 +16,34 @@ import (
 func EnvFiles(o Options) *machine.EnvFiles {
 	h := o.host()
 	var e Env
-	if active := h.activeEnv(o.choice()); active != "" {
-		e = h.readEnv(active)
-	} else if dir := h.unmade(o.choice()); dir != "" {
-		return &machine.EnvFiles{Dir: dir, Sites: h.sitePackages(dir), Python: machine.PythonUnmade}
-	} else if found := h.pythons(o.choice()).pythons; len(found) > 0 {
-		e = h.readInterpreter(found[0])
+	if active := activeEnv(h, o.choice()); active != "" {
+		e = readEnv(h, active)
+	} else if dir := unmade(h, o.choice()); dir != "" {
+		return &machine.EnvFiles{Dir: dir, Sites: sitePackages(h, dir), Python: machine.PythonUnmade}
+	} else if found := findPythons(h, o.choice()).pythons; len(found) > 0 {
+		e = readInterpreter(h, found[0])
 	} else {
 		return nil
 	}
-	venv := h.pyvenv(e.Dir) != nil
+	venv := readPyvenv(h, e.Dir) != nil
 	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites, Starts: e.Starts}
 	for _, r := range e.Conda {
 		if slices.Contains([]string{"pytorch", "pytorch-cpu", "pytorch-gpu", "libtorch", "cpuonly"}, r.Name) {
 			f.Conda = append(f.Conda, r.Name+" "+r.Version+" "+r.Build)
 		}
 	}
-	f.Imports = h.imports(o.Dir, e, venv)
+	f.Imports = importPlaces(h, o.Dir, e, venv)
 	for _, x := range e.Gone {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
 	}
-	f.Variables, f.Shadows, f.Clashes = h.variables(e.Sites), h.shadows(o.Dir, e), clashes(h, e.Dists)
+	f.Variables, f.Shadows, f.Clashes = shellVariables(h, e.Sites), shadows(h, o.Dir, e), clashes(h, e.Dists)
 	f.Elsewhere = startedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
 		if at := h.env[name]; at != "" && h.abs(at) && !h.exists(at) {
 			f.Notes = append(f.Notes, name+" is not there")
 		}
 	}
-	if cfg := h.pyvenv(e.Dir); cfg != nil {
+	if cfg := readPyvenv(h, e.Dir); cfg != nil {
 		f.Base, f.Python = cfg.home, e.fault(h, cfg.home)
 	}
 	if line, _, _ := strings.Cut(h.text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
@@ -59,8 +59,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	var wait sync.WaitGroup
 	defer wait.Wait()
-	wait.Go(func() { f.Dists = h.distFiles(sites, e) })
-	_, left := h.infosIn(e.Sites)
+	wait.Go(func() { f.Dists = distFiles(h, sites, e) })
+	_, left := infosIn(h, e.Sites)
 	left = slices.DeleteFunc(left, func(dir string) bool { return !h.isDir(dir) })
 	f.Leftovers = text.Each(left[:min(len(left), maxNamed)], text.Printable)
 	if h.os != "linux" || f.Python == machine.PythonCopied {
@@ -69,8 +69,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, i := range f.Imports {
 		if i.Place == machine.InEnvironment {
 			torch := path.Dir(i.Path)
-			h.links(f, torch, e, &wait)
-			f.Options = h.allocOptions(torch)
+			followLinks(h, f, torch, e, &wait)
+			f.Options = allocOptions(h, torch)
 			if i := slices.IndexFunc(e.Dists, func(d Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
 				f.Bare = e.Dists[i].Version
 			}
@@ -85,14 +85,14 @@ func EnvFiles(o Options) *machine.EnvFiles {
 func Held(o Options) *machine.Held {
 	o.Named = true // an activated environment elsewhere is not replaced
 	h := o.host()
-	dir := h.activeEnv(o.choice())
-	cfg := h.pyvenv(dir)
+	dir := activeEnv(h, o.choice())
+	cfg := readPyvenv(h, dir)
 	if dir == "" || cfg == nil || h.os != "linux" {
 		return nil
 	}
 	held := &machine.Held{System: cfg.system, Files: true}
-	infos, left := h.infosIn(h.sitePackages(dir), ".dist-info", ".egg-info", ".egg-link")
-	held.Dists = h.heldDists(infos)
+	infos, left := infosIn(h, sitePackages(h, dir), ".dist-info", ".egg-info", ".egg-link")
+	held.Dists = heldDists(h, infos)
 	held.Leftovers = text.Each(left[:min(len(left), maxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
 	return held
 }

@@ -27,7 +27,7 @@ var (
 )
 
 // environ returns the variables that matter, without credentials.
-func (h *host) environ() map[string]string {
+func environ(h *host) map[string]string {
 	out := map[string]string{}
 	for name, value := range h.env {
 		if !matters(name) || len(value) > 32<<10 {

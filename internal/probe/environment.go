@@ -40,20 +40,20 @@ type Dist struct {
 }
 
 // readEnv reads an environment's directory.
-func (h *host) readEnv(dir string) Env {
+func readEnv(h *host, dir string) Env {
 	e := Env{Dir: dir}
-	if p, ok := h.python(h.envPython(dir)); ok {
+	if p, ok := describePython(h, envPython(h, dir)); ok {
 		e.Python = p
 	}
-	if cfg := h.pyvenv(dir); cfg != nil {
+	if cfg := readPyvenv(h, dir); cfg != nil {
 		e.Base, e.System = cfg.home, cfg.system
 	}
-	e.Sites = h.sitePackages(dir)
+	e.Sites = sitePackages(h, dir)
 	if e.System && e.Base != "" { // in the order of the module site
-		e.Sites = append(e.Sites, h.userSites(e.minor())...)
-		e.Sites = append(e.Sites, h.sitesOf(path.Dir(e.Base), version.Minor(e.Python.Version))...)
+		e.Sites = append(e.Sites, userSites(h, e.minor())...)
+		e.Sites = append(e.Sites, sitesOf(h, path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
-	h.searchPath(&e)
+	searchPath(h, &e)
 	for _, name := range h.names(dir + "/conda-meta") {
 		if r, ok := parseCondaRecord(name); ok {
 			e.Conda = append(e.Conda, r)
@@ -64,27 +64,27 @@ func (h *host) readEnv(dir string) Env {
 
 // readInterpreter reads what an interpreter sees: its environment, where it is one's, as in
 // an image whose PATH begins with the environment that nothing activates.
-func (h *host) readInterpreter(p machine.Python) Env {
+func readInterpreter(h *host, p machine.Python) Env {
 	for _, dir := range []string{path.Dir(p.Path), path.Dir(path.Dir(p.Path))} { // conda on Windows; all others
-		if h.isEnv(dir) {
-			return h.readEnv(dir)
+		if isEnv(h, dir) {
+			return readEnv(h, dir)
 		}
 	}
-	return h.readPrefix(p)
+	return readPrefix(h, p)
 }
 
 // readPrefix reads what an interpreter that belongs to no environment sees.
-func (h *host) readPrefix(p machine.Python) Env {
+func readPrefix(h *host, p machine.Python) Env {
 	prefix := path.Dir(path.Dir(h.resolved(p.Path)))
 	e := Env{Dir: prefix, Python: p}
 	minor := version.Minor(p.Version)
-	e.Sites = append(h.userSites(minor), h.sitesOf(prefix, minor)...)
-	h.searchPath(&e)
+	e.Sites = append(userSites(h, minor), sitesOf(h, prefix, minor)...)
+	searchPath(h, &e)
 	return e
 }
 
 // userSites is where `pip install --user` puts packages (PEP 370), where Python looks.
-func (h *host) userSites(minor string) []string {
+func userSites(h *host, minor string) []string {
 	if h.home == "" || h.env["PYTHONNOUSERSITE"] != "" {
 		return nil
 	}
@@ -106,9 +106,9 @@ type pyvenv struct {
 	system, freeThreaded bool
 }
 
-// pyvenv reads dir/pyvenv.cfg; nil: there is none. The standard library writes
+// readPyvenv reads dir/pyvenv.cfg; nil: there is none. The standard library writes
 // "version = 3.12.4", uv and virtualenv "version_info = 3.12.4.final.0".
-func (h *host) pyvenv(dir string) *pyvenv {
+func readPyvenv(h *host, dir string) *pyvenv {
 	data := h.bytes(dir+"/pyvenv.cfg", 1<<16)
 	if data == nil {
 		return nil
@@ -134,7 +134,7 @@ func (h *host) pyvenv(dir string) *pyvenv {
 
 // sitePackages lists the package directories of an environment: one Python, so
 // whatever minor version is there.
-func (h *host) sitePackages(dir string) []string {
+func sitePackages(h *host, dir string) []string {
 	if h.os == "windows" {
 		return []string{dir + "/Lib/site-packages"}
 	}
@@ -154,7 +154,7 @@ func (h *host) sitePackages(dir string) []string {
 
 // sitesOf lists the package directories of one minor version below a prefix that
 // may hold several, with Debian's own.
-func (h *host) sitesOf(prefix, minor string) []string {
+func sitesOf(h *host, prefix, minor string) []string {
 	var out []string
 	for _, dir := range []string{
 		prefix + "/lib/python" + minor + "/site-packages", prefix + "/lib64/python" + minor + "/site-packages", prefix + "/lib/python" + minor + "t/site-packages",
@@ -171,7 +171,7 @@ func (h *host) sitesOf(prefix, minor string) []string {
 
 // infosIn are what describes distributions in some directories, by how its name may end,
 // and what interrupted installations left there.
-func (h *host) infosIn(sites []string, ends ...string) (infos, left []string) {
+func infosIn(h *host, sites []string, ends ...string) (infos, left []string) {
 	for _, site := range sites {
 		for _, name := range h.names(site) {
 			switch {
@@ -187,11 +187,11 @@ func (h *host) infosIn(sites []string, ends ...string) (infos, left []string) {
 
 // dists reads the distributions of some directories; the first of a name wins,
 // as for Python's import. Hundreds of small files: a few readers at once.
-func (h *host) dists(sites []string) []Dist {
-	infos, _ := h.infosIn(sites, ".dist-info", ".egg-info")
+func dists(h *host, sites []string) []Dist {
+	infos, _ := infosIn(h, sites, ".dist-info", ".egg-info")
 	var out []Dist
 	seen := map[string]bool{}
-	for _, d := range each(infos, func(info string) Dist { return h.dist(info) }) {
+	for _, d := range each(infos, func(info string) Dist { return readDist(h, info) }) {
 		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off
 			seen[d.Name] = true
 			out = append(out, d)
@@ -199,7 +199,7 @@ func (h *host) dists(sites []string) []Dist {
 	}
 	for _, site := range sites { // torch's package without its dist-info: pip does not know it, Python does
 		if d := (Dist{Info: site + "/"}); !seen["torch"] && h.exists(site+"/torch/version.py") {
-			if h.torchVersion(&d); d.Version != "" {
+			if torchVersion(h, &d); d.Version != "" {
 				d.Name, d.Path, d.Info = "torch", site, ""
 				out, seen["torch"] = append(out, d), true
 			}
@@ -219,31 +219,31 @@ func inFamily(requirement string) bool {
 	})
 }
 
-// dist reads one dist-info (or egg-info) directory. Its name carries name and
+// readDist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
-func (h *host) dist(info string) Dist {
+func readDist(h *host, info string) Dist {
 	d := Dist{Info: info}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
 	name, rest, _ := strings.Cut(stem, "-")
 	d.Name = machine.NormalName(text.Printable(name))
 	d.Version, _, _ = strings.Cut(text.Printable(rest), "-py")
 	d.Path = path.Dir(info)
-	d.Whole = d.metadata(h.metadata(info))
+	d.Whole = d.metadata(metadata(h, info))
 	d.Listed = d.Version
 	if d.Name == "torch" {
-		h.torchVersion(&d)
+		torchVersion(h, &d)
 	}
 	return d
 }
 
 // installer is who installed a distribution: pip, uv, conda; "" unknown.
-func (h *host) installer(info string) string {
+func installer(h *host, info string) string {
 	return text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
 }
 
 // metadata returns the header of a distribution's metadata. Descriptions follow
 // it and can be long, so the file is read only as far as needed.
-func (h *host) metadata(info string) []byte {
+func metadata(h *host, info string) []byte {
 	for _, name := range []string{"/METADATA", "/PKG-INFO", ""} {
 		data := h.bytes(info+name, 8<<10)
 		if len(data) == 8<<10 && !bytes.Contains(data, []byte("\n\n")) {
@@ -301,7 +301,7 @@ var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*
 // on the default index does not say: the local label and the CUDA. A build that names
 // no CUDA, and nothing in its place, was made without it (conda's CPU builds have no
 // label either).
-func (h *host) torchVersion(d *Dist) {
+func torchVersion(h *host, d *Dist) {
 	none, other := false, false
 	for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
 		value := text.Printable(m[2])

@@ -35,12 +35,12 @@ func TestEnvironment(t *testing.T) {
 		write(t, filepath.Join(dir, name), []byte(text), 0o644)
 	}
 	h := newHost(hostOptions{})
-	if got := h.readEnv(dir); got.Python.Path != "" {
+	if got := readEnv(h, dir); got.Python.Path != "" {
 		t.Error("an environment without its Python has one")
 	}
 	write(t, filepath.Join(dir, "bin/python"), nil, 0o755)
-	got := h.readEnv(dir)
-	if by := h.installer(site + "/torch-2.9.1.dist-info"); by != "uv" {
+	got := readEnv(h, dir)
+	if by := installer(h, site+"/torch-2.9.1.dist-info"); by != "uv" {
 		t.Errorf("installed by %q", by)
 	}
 	hip, info := "6.4.43482", site+"/torch-2.9.1.dist-info"
@@ -69,7 +69,7 @@ func TestEnvironment(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if h.isEnv(t.TempDir()) {
+	if isEnv(h, t.TempDir()) {
 		t.Error("an empty directory is an environment")
 	}
 }
@@ -141,7 +141,7 @@ func TestTorchVersion(t *testing.T) {
 		write(t, dir+"/bin/python", nil, 0o755)
 		write(t, site+"torch-2.4.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.4.1\n"), 0o644)
 		write(t, site+"torch/version.py", []byte(text), 0o644)
-		env := newHost(hostOptions{}).readEnv(dir)
+		env := readEnv(newHost(hostOptions{}), dir)
 		if len(env.Dists) != 1 {
 			t.Fatal(env)
 		}

@@ -28,7 +28,7 @@ func Places(o Options) (out []machine.PythonPlace, closed []string) {
 	for _, dir := range []string{"/opt", "/srv", "/workspace", "/app", "/venv", "/usr/local/share", "/home", "/mnt", "/data"} {
 		s.walk(dir, 2)
 	}
-	for _, p := range s.h.pythons(pythonChoice{Venv: "/nowhere", Named: true}).pythons {
+	for _, p := range findPythons(s.h, pythonChoice{Venv: "/nowhere", Named: true}).pythons {
 		prefix := path.Dir(path.Dir(s.h.resolved(p.Path)))
 		if !s.add(path.Dir(path.Dir(p.Path))) && !s.seen[prefix] {
 			s.seen[prefix] = true
@@ -50,7 +50,7 @@ type finder struct {
 
 // add takes a directory in where it is an environment, and reports whether it is one.
 func (s *finder) add(dir string) bool {
-	if dir == "" || !s.h.abs(dir) || !s.h.isEnv(dir) {
+	if dir == "" || !s.h.abs(dir) || !isEnv(s.h, dir) {
 		return false
 	}
 	real := s.h.resolved(path.Clean(dir))
@@ -62,7 +62,7 @@ func (s *finder) add(dir string) bool {
 	if s.h.isDir(dir + "/conda-meta") {
 		p.Kind = "conda"
 	}
-	if file := s.h.envPython(dir); s.h.isProgram(file) {
+	if file := envPython(s.h, dir); s.h.isProgram(file) {
 		p.Python = file
 	}
 	s.out = append(s.out, p)
@@ -80,11 +80,11 @@ func (s *finder) kept(o Options) {
 	for line := range strings.Lines(s.h.text(s.h.home + "/.conda/environments.txt")) {
 		s.add(strings.TrimSpace(line))
 	}
-	for _, root := range s.h.condaRoots() {
+	for _, root := range condaRoots(s.h) {
 		s.add(root)
 		s.below(root+"/envs", 1)
 	}
-	if root := s.h.pyenvRoot(); root != "" {
+	if root := pyenvRoot(s.h); root != "" {
 		s.below(root+"/versions", 1)
 		for _, v := range s.h.names(root + "/versions") {
 			s.below(root+"/versions/"+v+"/envs", 1)
@@ -99,7 +99,7 @@ func (s *finder) kept(o Options) {
 		s.below(dir, 1)
 	}
 	s.below(share+"/hatch/env/virtual", 3)
-	for _, k := range s.h.kernels() {
+	for _, k := range jupyterKernels(s.h) {
 		s.running([]string{k.Python})
 	}
 	if s.h.os == "linux" {
@@ -139,7 +139,7 @@ func (s *finder) walk(dir string, levels int) {
 	}
 	s.walked++
 	names := s.h.names(dir)
-	if len(names) == 0 && s.h.closedDir(dir) && len(s.closed) < 50 {
+	if len(names) == 0 && closedDir(s.h, dir) && len(s.closed) < 50 {
 		s.closed = append(s.closed, text.Printable(dir))
 	}
 	for _, name := range names {
@@ -172,7 +172,7 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 		o.Venv, o.Python = "/nowhere", p.Python
 	}
 	h := o.host()
-	found := h.pythons(o.choice())
+	found := findPythons(h, o.choice())
 	out := Inspected{Place: p, Machine: m}
 	out.Machine.Pythons, out.Machine.Installed = found.pythons, found.installed
 	if p.Python != "" && len(found.pythons) > 0 {
@@ -181,7 +181,7 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 	for _, d := range found.installed {
 		if d.Name == "torch" {
 			out.Files = EnvFiles(o)
-			out.Torch = h.installation(d)
+			out.Torch = torchInstallation(h, d)
 		}
 	}
 	out.Machine = machine.Normal(out.Machine)
@@ -189,7 +189,7 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 }
 
 // closedDir reports whether a directory may not be listed.
-func (h *host) closedDir(dir string) bool {
+func closedDir(h *host, dir string) bool {
 	f, err := os.Open(h.real(dir))
 	if err == nil {
 		f.Close()

@@ -66,11 +66,11 @@ func TestInstallation(t *testing.T) {
 		}
 	}
 	o := Options{Root: root, OS: "linux", Venv: "/env", Named: true}
-	env := o.host().pythons(o.choice())
+	env := findPythons(o.host(), o.choice())
 	var got string
 	for _, p := range env.installed {
 		if p.Name == "torch" {
-			i := o.host().installation(p)
+			i := torchInstallation(o.host(), p)
 			got = strings.Join([]string{i.By, i.At, strings.Join(i.With, " "), i.Why}, "|")
 		}
 	}

@@ -21,7 +21,7 @@ var (
 )
 
 // switches counts NVSwitches: bridges of class 0680 that are NVIDIA's.
-func (h *host) switches() int {
+func switches(h *host) int {
 	const dir = "/sys/bus/pci/devices"
 	n := 0
 	for _, address := range h.unsorted(dir) {
@@ -35,7 +35,7 @@ func (h *host) switches() int {
 
 // fabric looks for the fabric manager among the processes, of whose names the kernel
 // keeps 15 bytes, and for its package.
-func (h *host) fabric() *machine.Fabric {
+func fabric(h *host) *machine.Fabric {
 	f := &machine.Fabric{}
 	for _, pid := range h.procs().PIDs() {
 		if strings.HasPrefix(h.procs().Of(pid).Name(), "nv-fabricmanage") {
@@ -54,7 +54,7 @@ func (h *host) fabric() *machine.Fabric {
 
 // cdi reads the descriptions of NVIDIA's devices for containers, and looks whether what
 // they name is there.
-func (h *host) cdi() []machine.CDISpec {
+func cdi(h *host) []machine.CDISpec {
 	var out []machine.CDISpec
 	seen := map[string]bool{}
 	for _, dir := range []string{"/etc/cdi", "/var/run/cdi", "/run/cdi"} {
@@ -66,13 +66,13 @@ func (h *host) cdi() []machine.CDISpec {
 				continue
 			}
 			seen[real] = true
-			out = append(out, h.cdiSpec(file, string(spec)))
+			out = append(out, cdiSpec(h, file, string(spec)))
 		}
 	}
 	return out
 }
 
-func (h *host) cdiSpec(file, spec string) machine.CDISpec {
+func cdiSpec(h *host, file, spec string) machine.CDISpec {
 	s := machine.CDISpec{File: text.Printable(file)}
 	for _, m := range cdiPath().FindAllStringSubmatch(spec, 2000) {
 		named := path.Clean(m[2])

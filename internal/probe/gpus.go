@@ -25,32 +25,32 @@ const Limit = 2 * time.Second
 
 func (o gpuOptions) limit() time.Duration { return cmp.Or(o.Limit, Limit) }
 
-// gpus lists the GPUs of every vendor and NVIDIA's driver.
-func (h *host) gpus(ctx context.Context, o gpuOptions, p machine.Platform) ([]machine.GPU, *machine.Driver) {
+// listGPUs lists the GPUs of every vendor and NVIDIA's driver.
+func listGPUs(ctx context.Context, h *host, o gpuOptions, p machine.Platform) ([]machine.GPU, *machine.Driver) {
 	if h.os == "macos" {
-		return h.appleGPUs(), nil
+		return appleGPUs(h), nil
 	}
 	environment := p.Environment
-	bus := h.busGPUs()
-	n := h.nvidia(ctx, o, environment, bus)
-	driver := h.driver(n, environment)
+	bus := busGPUs(h)
+	n := gatherNVIDIA(ctx, h, o, environment, bus)
+	driver := findDriver(h, n, environment)
 	if driver != nil && driver.NotLoaded && environment == machine.Bare {
-		h.whyNotLoaded(p)
+		whyNotLoaded(h, p)
 	}
-	out := h.nvidiaGPUs(n, driver, o)
+	out := nvidiaGPUs(h, n, driver, o)
 	if environment == machine.Jetson {
-		out = h.jetson(out)
+		out = jetson(h, out)
 	}
-	h.sharedMemory(out)
-	out = append(out, h.amdGPUs(bus, o)...)
-	out = append(out, h.intelGPUs(bus, o)...)
+	sharedMemory(h, out)
+	out = append(out, amdGPUs(h, bus, o)...)
+	out = append(out, intelGPUs(h, bus, o)...)
 	if environment == machine.WSL2 && len(out) == 0 {
-		out = append(out, h.wslForeign()...)
+		out = append(out, wslForeign(h)...)
 	}
 	if h.os == "windows" {
-		out = append(out, h.windowsGPUs(out, o)...)
+		out = append(out, windowsGPUs(h, out, o)...)
 	}
-	h.nameUnknown(out)
+	nameUnknown(h, out)
 	targets(out, o)
 	for i := range out {
 		out[i].Index = i

@@ -8,7 +8,7 @@ import (
 )
 
 // windowsGPUs reads the registry; other systems have none.
-func (h *host) windowsGPUs([]machine.GPU, gpuOptions) []machine.GPU { return nil }
+func windowsGPUs(*host, []machine.GPU, gpuOptions) []machine.GPU { return nil }
 
 // windowsDriver is the version of NVIDIA's driver in the registry.
 func windowsDriver() version.Dotted { return version.Dotted{} }

@@ -20,10 +20,10 @@ const (
 
 // heldDists reads the distributions, a few at once; the first of a name wins, as
 // for Python's import, unless its metadata is broken.
-func (h *host) heldDists(infos []string) []machine.HeldDist {
+func heldDists(h *host, infos []string) []machine.HeldDist {
 	at := map[string]int{}
 	var out []machine.HeldDist
-	for _, d := range each(infos, func(info string) machine.HeldDist { return h.apart().heldDist(info) }) {
+	for _, d := range each(infos, func(info string) machine.HeldDist { return heldDist(h.apart(), info) }) {
 		i, seen := at[d.Name]
 		switch {
 		case d.Name == "":
@@ -39,11 +39,11 @@ func (h *host) heldDists(infos []string) []machine.HeldDist {
 }
 
 // heldDist reads one dist-info, egg-info or egg-link.
-func (h *host) heldDist(info string) machine.HeldDist {
+func heldDist(h *host, info string) machine.HeldDist {
 	if strings.HasSuffix(info, ".egg-link") {
-		return h.eggLink(info)
+		return eggLink(h, info)
 	}
-	dist := h.dist(info)
+	dist := readDist(h, info)
 	d := held(&dist)
 	if !dist.Whole {
 		d.Broken = "its metadata has no name or no version"
@@ -51,10 +51,10 @@ func (h *host) heldDist(info string) machine.HeldDist {
 	for _, m := range wheelTag().FindAllStringSubmatch(h.text(info+"/WHEEL"), 20) {
 		d.Tags = append(d.Tags, text.Printable(m[1]))
 	}
-	d.Indexed = h.cachedByUV(d.Name, d.Version)
-	d.Origin = h.cameFrom(h.bytes(info+"/direct_url.json", 64<<10))
+	d.Indexed = cachedByUV(h, d.Name, d.Version)
+	d.Origin = cameFrom(h, h.bytes(info+"/direct_url.json", 64<<10))
 	if !torchSet().MatchString(d.Name) {
-		h.recorded(&d, info)
+		recorded(h, &d, info)
 	}
 	return d
 }
@@ -90,7 +90,7 @@ type directURL struct {
 }
 
 // cameFrom reads a direct_url.json; nil where there is none.
-func (h *host) cameFrom(text []byte) *machine.DirectURL {
+func cameFrom(h *host, text []byte) *machine.DirectURL {
 	var u directURL
 	if len(text) == 0 || json.Unmarshal(text, &u) != nil || u.URL == "" {
 		return nil
@@ -111,7 +111,7 @@ func (h *host) cameFrom(text []byte) *machine.DirectURL {
 	if file := localPath(o.URL); file != "" {
 		o.Gone = !h.exists(path.Join(file, o.Subdirectory))
 		if !o.Gone && o.Kind != machine.FromArchive {
-			o.Links = h.treeLinks(path.Join(file, o.Subdirectory))
+			o.Links = treeLinks(h, path.Join(file, o.Subdirectory))
 		}
 	}
 	return o
@@ -127,7 +127,7 @@ func localPath(text string) string {
 }
 
 // eggLink reads what `setup.py develop` left: the path of a source tree.
-func (h *host) eggLink(file string) machine.HeldDist {
+func eggLink(h *host, file string) machine.HeldDist {
 	var of Dist
 	of.Name = machine.NormalName(text.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))
 	dir, _, _ := strings.Cut(h.text(file), "\n")
@@ -136,7 +136,7 @@ func (h *host) eggLink(file string) machine.HeldDist {
 	}
 	for _, name := range h.names(dir) {
 		if stem, ok := strings.CutSuffix(name, ".egg-info"); ok && machine.NormalName(stem) == of.Name {
-			of.metadata(h.metadata(dir + "/" + name))
+			of.metadata(metadata(h, dir+"/"+name))
 		}
 	}
 	d := held(&of)
@@ -144,14 +144,14 @@ func (h *host) eggLink(file string) machine.HeldDist {
 		Kind:  machine.FromEditable,
 		URL:   (&url.URL{Scheme: "file", Path: dir}).String(),
 		Gone:  !h.isDir(dir),
-		Links: h.treeLinks(dir),
+		Links: treeLinks(h, dir),
 	}
 	return d
 }
 
 // treeLinks are the links of the extensions that were built within a source tree,
 // where such builds put them: beside it, and in its packages.
-func (h *host) treeLinks(dir string) []string {
+func treeLinks(h *host, dir string) []string {
 	var out []string
 	looked := 0
 	for _, base := range []string{dir, dir + "/src"} {
@@ -165,7 +165,7 @@ func (h *host) treeLinks(dir string) []string {
 			for _, name := range h.names(in) {
 				if strings.HasSuffix(name, ".so") && looked < maxLinked {
 					looked++
-					out = h.addLinks(out, in+"/"+name)
+					out = addLinks(h, out, in+"/"+name)
 				}
 			}
 		}
@@ -175,20 +175,20 @@ func (h *host) treeLinks(dir string) []string {
 
 // recorded reads RECORD: the size of a distribution, the hashes of its code, and
 // what its machine code links.
-func (h *host) recorded(d *machine.HeldDist, info string) {
+func recorded(h *host, d *machine.HeldDist, info string) {
 	text := h.bytes(info+"/RECORD", maxFile)
 	files := machine.ReadRecord(text)
 	own := path.Base(info) + "/RECORD"
 	if bytes.HasSuffix(text, []byte("\n")) && slices.ContainsFunc(files, func(f machine.RecordFile) bool { return f.Path == own }) {
 		d.Digest = machine.CodeDigest(files) // of one that was cut off, nothing can be compared
-		d.Whole = len(d.Tags) > 0 && h.whole(files, info)
+		d.Whole = len(d.Tags) > 0 && whole(h, files, info)
 	}
 	looked := 0
 	for _, f := range files {
 		d.Bytes += f.Size
 		if f.Code() && isELF(f.Path) && looked < maxLinked {
 			looked++
-			d.Links = h.addLinks(d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
+			d.Links = addLinks(h, d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
 		}
 	}
 }

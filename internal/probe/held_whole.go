@@ -19,7 +19,7 @@ const settled = 2 * time.Second
 // whole reports whether every file of a distribution is there as its RECORD lists it:
 // regular, of that size, and where it was written later, of that hash. Reading them
 // all is left to the copy itself.
-func (h *host) whole(files []machine.RecordFile, info string) bool {
+func whole(h *host, files []machine.RecordFile, info string) bool {
 	record, err := os.Lstat(h.real(info + "/RECORD"))
 	if err != nil {
 		return false
@@ -53,7 +53,7 @@ func hashed(file, want string) bool {
 // cachedByUV reports whether uv's cache holds this version of a package from the
 // default index, which has a directory of its own there; other indexes are in
 // another (wheels-v5/pypi and wheels-v5/index, uv 0.4 to 0.13).
-func (h *host) cachedByUV(name, version string) bool {
+func cachedByUV(h *host, name, version string) bool {
 	if version == "" || strings.Contains(name, "/") {
 		return false
 	}

@@ -75,7 +75,7 @@ func TestCachedByUV(t *testing.T) {
 			t.Errorf("%v: %v", env, got)
 		}
 	}
-	if h := newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}); h.cachedByUV("../index/0123456789abcdef/private", "1.0") {
+	if h := newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}); cachedByUV(h, "../index/0123456789abcdef/private", "1.0") {
 		t.Error("a name leads out")
 	}
 }

@@ -28,7 +28,6 @@ type host struct {
 	project string // its directory; "" none
 	notes   []string
 	cgroups string              // of the process that the machine is looked at for; "" this one
-	found   map[string][]string // programs of PATH by name; made by the first question
 	dirs    map[string]string   // directories with their links followed
 	listed  map[string][]string // what is in directories, in no order; made by once
 	started func()              // a program was
@@ -67,7 +66,7 @@ func newHost(o hostOptions) *host {
 // apart is h for another goroutine: it shares neither the notes nor what was looked up.
 func (h *host) apart() *host {
 	own := *h
-	own.notes, own.found, own.dirs, own.listed = nil, nil, nil, nil
+	own.notes, own.dirs, own.listed = nil, nil, nil
 	return &own
 }
 

@@ -16,7 +16,7 @@ import (
 
 // fault is what is wrong with the interpreter of a virtual environment; "" nothing.
 func (e Env) fault(h *host, home string) string {
-	program := h.envPython(e.Dir)
+	program := envPython(h, e.Dir)
 	_, err := os.Stat(h.real(program))
 	minor := version.Minor(e.Python.Version)
 	switch {
@@ -26,7 +26,7 @@ func (e Env) fault(h *host, home string) string {
 		return machine.PythonAlien
 	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
 		return machine.PythonGone
-	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.os+" "+h.arch()+" "+elfArch(h.bytes(program, 64))):
+	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.os+" "+arch(h)+" "+elfArch(h.bytes(program, 64))):
 		return machine.PythonCopied
 	case h.os != "linux" || err != nil || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
@@ -39,9 +39,9 @@ func (e Env) fault(h *host, home string) string {
 
 // unmade is the environment that commands would change, where it has packages and Python does
 // not take it for one; "" no such.
-func (h *host) unmade(o pythonChoice) string {
-	for _, dir := range h.meant(o) {
-		if h.exists(h.envPython(dir)) && len(h.sitePackages(dir)) > 0 {
+func unmade(h *host, o pythonChoice) string {
+	for _, dir := range meant(h, o) {
+		if h.exists(envPython(h, dir)) && len(sitePackages(h, dir)) > 0 {
 			return dir
 		}
 	}
@@ -72,11 +72,11 @@ func siteOf(file string) string {
 	return path.Dir(file)
 }
 
-// imports lists what `import torch` could take, in the order of sys.path: the
+// importPlaces lists what `import torch` could take, in the order of sys.path: the
 // working directory, PYTHONPATH, what is put first when Python starts, the user's site
 // (not in a virtual environment, which has its own packages before it: site.py), the
 // environment.
-func (h *host) imports(project string, e Env, venv bool) []machine.ImportPlace {
+func importPlaces(h *host, project string, e Env, venv bool) []machine.ImportPlace {
 	var out []machine.ImportPlace
 	add := func(dir, place string) bool {
 		dir = path.Clean(dir)
@@ -101,7 +101,7 @@ func (h *host) imports(project string, e Env, venv bool) []machine.ImportPlace {
 			out[len(out)-1].Origins = []machine.Origin{x.at}
 		}
 	}
-	for _, site := range h.userSites(e.minor()) {
+	for _, site := range userSites(h, e.minor()) {
 		if !venv {
 			add(site, machine.InUserSite)
 		}

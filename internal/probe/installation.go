@@ -18,28 +18,28 @@ import (
 // installer installs: torch alone takes minutes on a slow disk.
 const sameRun = 10 * time.Minute
 
-// installation reads who installed torch, when and what for: INSTALLER, REQUESTED and
+// torchInstallation reads who installed torch, when and what for: INSTALLER, REQUESTED and
 // direct_url.json (PEP 376, PEP 610), the time at which RECORD was written, and the
 // packages beside it.
-func (h *host) installation(torch machine.Package) *machine.Installation {
-	info := h.infoOf(torch)
+func torchInstallation(h *host, torch machine.Package) *machine.Installation {
+	info := infoOf(h, torch)
 	if info == "" {
 		return nil
 	}
-	i := &machine.Installation{By: h.installer(info), Asked: h.exists(info + "/REQUESTED")}
+	i := &machine.Installation{By: installer(h, info), Asked: h.exists(info + "/REQUESTED")}
 	var direct struct {
 		URL string `json:"url"`
 	}
 	if json.Unmarshal(h.bytes(info+"/direct_url.json", 1<<16), &direct) == nil {
 		i.From = Redact(direct.URL)
 	}
-	at := h.installed(info)
+	at := installed(h, info)
 	prefix := path.Dir(path.Dir(path.Dir(path.Dir(info))))
-	if record := h.condaRecordOf(prefix); record != "" {
+	if record := condaRecordOf(h, prefix); record != "" {
 		r, _ := parseCondaRecord(record)
 		switch {
 		case i.By == "conda":
-			at = h.modified(prefix + "/conda-meta/" + record)
+			at = modified(h, prefix+"/conda-meta/"+record)
 		case !strings.HasPrefix(torch.Version, r.Version):
 			i.Replaced, i.Why = true, fmt.Sprintf("conda's record says pytorch %s", r.Version)
 		default:
@@ -48,7 +48,7 @@ func (h *host) installation(torch machine.Package) *machine.Installation {
 	}
 	if !at.IsZero() {
 		i.At = at.UTC().Format(time.RFC3339)
-		h.beside(i, torch, info, at)
+		beside(h, i, torch, info, at)
 	}
 	for _, name := range h.names(torch.Path) {
 		if strings.HasPrefix(name, "~orch") && i.Why == "" {
@@ -63,13 +63,13 @@ var needsTorch = lazy.Regexp(`(?im)^Requires-Dist: torch\b\s*(?:[(<>=!~]|$|;\s*(
 
 // beside looks at the packages that need torch: those of the same run were installed
 // with it, and one that is older was installed with an earlier torch.
-func (h *host) beside(i *machine.Installation, torch machine.Package, info string, at time.Time) {
+func beside(h *host, i *machine.Installation, torch machine.Package, info string, at time.Time) {
 	for _, name := range h.names(torch.Path) {
 		other := torch.Path + "/" + name
-		if !strings.HasSuffix(name, ".dist-info") || strings.HasPrefix(name, "~") || other == info || !needsTorch().Match(h.metadata(other)) {
+		if !strings.HasSuffix(name, ".dist-info") || strings.HasPrefix(name, "~") || other == info || !needsTorch().Match(metadata(h, other)) {
 			continue
 		}
-		then := h.installed(other)
+		then := installed(h, other)
 		stem, _, _ := strings.Cut(name, "-")
 		stem = machine.NormalName(text.Printable(stem))
 		switch {
@@ -86,7 +86,7 @@ func (h *host) beside(i *machine.Installation, torch machine.Package, info strin
 }
 
 // infoOf is the dist-info directory of a distribution; "" there is none.
-func (h *host) infoOf(d machine.Package) string {
+func infoOf(h *host, d machine.Package) string {
 	for _, name := range h.names(d.Path) {
 		stem, ok := strings.CutSuffix(name, ".dist-info")
 		if dist, _, _ := strings.Cut(stem, "-"); ok && machine.NormalName(dist) == d.Name {
@@ -98,15 +98,15 @@ func (h *host) infoOf(d machine.Package) string {
 
 // installed is when a distribution was installed: its RECORD and INSTALLER are written
 // then, while other files may carry the time of the wheel or of a cache.
-func (h *host) installed(info string) time.Time {
-	at := h.modified(info + "/RECORD")
-	if o := h.modified(info + "/INSTALLER"); o.After(at) {
+func installed(h *host, info string) time.Time {
+	at := modified(h, info+"/RECORD")
+	if o := modified(h, info+"/INSTALLER"); o.After(at) {
 		at = o
 	}
 	return at
 }
 
-func (h *host) modified(file string) time.Time {
+func modified(h *host, file string) time.Time {
 	i, err := os.Stat(h.real(file))
 	if err != nil {
 		return time.Time{}
@@ -115,7 +115,7 @@ func (h *host) modified(file string) time.Time {
 }
 
 // condaRecordOf is the name of conda's record of torch; "" there is none.
-func (h *host) condaRecordOf(prefix string) string {
+func condaRecordOf(h *host, prefix string) string {
 	for _, name := range h.names(prefix + "/conda-meta") {
 		if r, ok := parseCondaRecord(name); ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name) {
 			return name

@@ -8,7 +8,7 @@ import (
 
 // intelGPUs lists Intel's GPUs on the bus. The one inside a processor always has
 // the address 00:02.0; cards stand behind a bridge.
-func (h *host) intelGPUs(bus []pciGPU, o gpuOptions) []machine.GPU {
+func intelGPUs(h *host, bus []pciGPU, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	for _, p := range bus { // a container has /dev/dri only where it was given
 		if p.Vendor != "8086" {
@@ -25,7 +25,7 @@ func (h *host) intelGPUs(bus []pciGPU, o gpuOptions) []machine.GPU {
 // wslForeign finds the GPUs of AMD and Intel under WSL, where no bus shows them:
 // the Windows drivers leave their user-mode libraries in the driver store. The
 // model stays unknown.
-func (h *host) wslForeign() []machine.GPU {
+func wslForeign(h *host) []machine.GPU {
 	const store = "/usr/lib/wsl/drivers"
 	seen := map[string]bool{}
 	for _, dir := range h.names(store) {

@@ -42,8 +42,8 @@ func parseModule(s string) (v version.Dotted, flavour string) {
 	return v, "proprietary"
 }
 
-// kernelModule reads what the loaded module says about itself.
-func (h *host) kernelModule() kernelModule {
+// loadedModule reads what the loaded module says about itself.
+func loadedModule(h *host) kernelModule {
 	const dir = "/proc/driver/nvidia/gpus"
 	var k kernelModule
 	k.version, k.flavour = parseModule(h.text("/proc/driver/nvidia/version"))
@@ -71,7 +71,7 @@ const wslLibraries = "/usr/lib/wsl/lib"
 // libraryDirs are the places where drivers put libnvidia-ml.so.1, beside those
 // that the loader searches by itself: Debian's alternatives, NixOS, Container-
 // Optimized OS and GKE, Flatcar, RHEL's and SUSE's 64-bit directories.
-func (h *host) libraryDirs() []string {
+func libraryDirs(h *host) []string {
 	dirs := []string{wslLibraries}
 	for _, d := range strings.Split(h.env["LD_LIBRARY_PATH"], ":") {
 		if h.abs(d) && !strings.Contains(d+"/", "/stubs/") {
@@ -85,10 +85,10 @@ func (h *host) libraryDirs() []string {
 		"/usr/local/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64")
 }
 
-// libraries finds the driver's libraries, and the version of the user space,
+// findLibraries finds the driver's libraries, and the version of the user space,
 // which the names of their files carry.
-func (h *host) libraries(n *nvidia) {
-	for _, dir := range h.libraryDirs() {
+func findLibraries(h *host, n *nvidia) {
+	for _, dir := range libraryDirs(h) {
 		if !h.isDir(dir) {
 			continue
 		}
@@ -110,7 +110,7 @@ func (h *host) libraries(n *nvidia) {
 
 // wslShadows notes the libraries of a Linux driver under WSL, where they keep
 // programs from the ones of Windows.
-func (h *host) wslShadows(n nvidia) {
+func wslShadows(h *host, n nvidia) {
 	for _, file := range append(slices.Clone(n.cuda), n.found...) {
 		if !strings.HasPrefix(h.resolved(file), wslLibraries) && !strings.HasPrefix(h.resolved(file), "/usr/lib/wsl/") {
 			h.note("%s is a Linux driver's; under WSL it shadows the one of Windows in %s", file, wslLibraries)
@@ -120,7 +120,7 @@ func (h *host) wslShadows(n nvidia) {
 
 // inLoaderCache reports whether the loader would find NVIDIA's library in a
 // place that we do not know.
-func (h *host) inLoaderCache() bool {
+func inLoaderCache(h *host) bool {
 	return strings.Contains(string(h.bytes("/etc/ld.so.cache", maxFile)), "libnvidia-ml.so.1")
 }
 

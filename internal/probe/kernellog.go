@@ -22,14 +22,14 @@ const maxLog = 4 << 20
 
 // hasNVIDIA reports whether the kernel could have something to say of a GPU of
 // NVIDIA's.
-func (h *host) hasNVIDIA() bool {
+func hasNVIDIA(h *host) bool {
 	onBus := func(p pciGPU) bool { return p.Vendor == "10de" }
-	return h.exists("/proc/driver/nvidia/version") || slices.ContainsFunc(h.busGPUs(), onBus) || h.exists("/sys/module/nvidia") || h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")
+	return h.exists("/proc/driver/nvidia/version") || slices.ContainsFunc(busGPUs(h), onBus) || h.exists("/sys/module/nvidia") || h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")
 }
 
 // kernelLog reads the errors of GPUs since the machine started: from the kernel's
 // own buffer, else from the file that the system's logger keeps.
-func (h *host) kernelLog(ctx context.Context, o gpuOptions, p machine.Platform) *machine.KernelLog {
+func kernelLog(ctx context.Context, h *host, o gpuOptions, p machine.Platform) *machine.KernelLog {
 	l := &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}}
 	text, err := kernelMessages(h.real("/dev/kmsg"), maxLog)
 	if err != nil && h.root == "" {
@@ -51,7 +51,7 @@ func (h *host) kernelLog(ctx context.Context, o gpuOptions, p machine.Platform) 
 		l.Source, l.Refused = "", refusal(err, p.Environment)
 		return l
 	}
-	l.Errors = append(l.Errors, gpuErrors(string(text), h.uptime())...)
+	l.Errors = append(l.Errors, gpuErrors(string(text), uptime(h))...)
 	l.Lines = driverLines(string(text))
 	return l
 }
@@ -86,7 +86,7 @@ func refusal(err error, environment string) string {
 }
 
 // uptime is how long the machine has run, in seconds; 0 unknown.
-func (h *host) uptime() float64 {
+func uptime(h *host) float64 {
 	first, _, _ := strings.Cut(h.text("/proc/uptime"), " ")
 	s, err := strconv.ParseFloat(first, 64)
 	if err != nil || s < 0 {

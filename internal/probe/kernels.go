@@ -11,11 +11,11 @@ import (
 
 const maxKernels = 50
 
-// kernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
+// jupyterKernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
 // nothing. Source: docs.jupyter.org, directories; jupyter-client, kernel specs.
-func (h *host) kernels() []machine.Kernel {
+func jupyterKernels(h *host) []machine.Kernel {
 	var out []machine.Kernel
-	for i, dir := range h.jupyterDirs() {
+	for i, dir := range jupyterDirs(h) {
 		for _, name := range h.names(dir + "/kernels") {
 			file := dir + "/kernels/" + name + "/kernel.json"
 			argv := readKernelSpec(h.bytes(file, 1<<16)).Argv
@@ -27,7 +27,7 @@ func (h *host) kernels() []machine.Kernel {
 				continue // Jupyter's own Python, another language, or a program that starts one
 			}
 			k := machine.Kernel{Name: text.Printable(name), Spec: text.Printable(file), Python: text.Printable(python), Own: i == 0}
-			k.Torch, k.CUDA = h.torchOf(python)
+			k.Torch, k.CUDA = torchOf(h, python)
 			out = append(out, k)
 		}
 	}
@@ -45,7 +45,7 @@ func startedHere(h *host, dir string, named func(string) bool) []machine.Variabl
 			out = append(out, machine.Variable{Name: name, Value: Redact(value), Origins: []machine.Origin{at}})
 		}
 	}
-	for _, d := range h.jupyterDirs() {
+	for _, d := range jupyterDirs(h) {
 		for _, kernel := range h.names(d + "/kernels") {
 			file := d + "/kernels/" + kernel + "/kernel.json"
 			for name, value := range readKernelSpec(h.bytes(file, 1<<16)).Env {
@@ -81,7 +81,7 @@ func readKernelSpec(data []byte) (spec kernelSpec) {
 }
 
 // jupyterDirs are the directories of Jupyter's data, the user's own first.
-func (h *host) jupyterDirs() []string {
+func jupyterDirs(h *host) []string {
 	own := h.env["JUPYTER_DATA_DIR"]
 	switch {
 	case own != "":
@@ -102,10 +102,10 @@ func (h *host) jupyterDirs() []string {
 
 // torchOf looks where a Python finds torch: in its environment, else, for one of the
 // system, where pip and the distribution put packages.
-func (h *host) torchOf(python string) (release string, gpu bool) {
+func torchOf(h *host, python string) (release string, gpu bool) {
 	prefix := path.Dir(path.Dir(strings.ReplaceAll(python, `\`, "/")))
 	places := []string{prefix + "/Lib"}
-	if !h.isEnv(prefix) {
+	if !isEnv(h, prefix) {
 		places = append(places, h.home+"/.local/lib", "/usr/local/lib", "/usr/lib")
 	} else if h.os == "windows" {
 		places = append(places, path.Dir(python)+"/Lib") // conda's python.exe lies beside it
@@ -128,7 +128,7 @@ func (h *host) torchOf(python string) (release string, gpu bool) {
 				}
 				d := Dist{Info: info} // its version.py lies beside it, as a dist-info does
 				d.Version = "unknown"
-				h.torchVersion(&d)
+				torchVersion(h, &d)
 				return text.Printable(d.Version), d.CUDA == nil || *d.CUDA != ""
 			}
 		}

@@ -22,10 +22,10 @@ var (
 // libc finds kind and version of the C library without running anything: the
 // interpreter named by the shell's ELF header tells the kind, and the library
 // beside it the version. nil: not found.
-func (h *host) libc() *machine.Libc {
-	interp := h.interpreter("/bin/sh", "/usr/bin/env", "/run/current-system/sw/bin/sh")
+func libc(h *host) *machine.Libc {
+	interp := interpreter(h, "/bin/sh", "/usr/bin/env", "/run/current-system/sw/bin/sh")
 	if strings.Contains(interp, "ld-musl") {
-		return h.musl(interp)
+		return musl(h, interp)
 	}
 	dirs := []string{}
 	if interp != "" { // the path as it is named, and what it is a link to (NixOS)
@@ -36,14 +36,14 @@ func (h *host) libc() *machine.Libc {
 	}
 	dirs = append(dirs, "/lib64", "/usr/lib64", "/lib", "/usr/lib")
 	for _, dir := range dirs {
-		if v := h.glibcIn(dir); !v.IsZero() {
+		if v := glibcIn(h, dir); !v.IsZero() {
 			return &machine.Libc{Kind: "glibc", Version: v}
 		}
 	}
 	for _, dir := range []string{"/lib", "/usr/lib"} { // a shell that is linked statically
 		for _, name := range h.names(dir) {
 			if strings.HasPrefix(name, "ld-musl-") {
-				return h.musl(dir + "/" + name)
+				return musl(h, dir+"/"+name)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func (h *host) libc() *machine.Libc {
 
 // glibcIn reads the version of the libc.so.6 in a directory: up to glibc 2.33 it
 // is a link to libc-2.33.so, since then a file that holds its banner.
-func (h *host) glibcIn(dir string) version.Dotted {
+func glibcIn(h *host, dir string) version.Dotted {
 	file := dir + "/libc.so.6"
 	if !h.exists(file) {
 		return version.Dotted{}
@@ -84,7 +84,7 @@ func bannerVersion(banner []byte) string {
 }
 
 // musl reads the version that musl's loader holds as a string of its own.
-func (h *host) musl(loader string) *machine.Libc {
+func musl(h *host, loader string) *machine.Libc {
 	l := &machine.Libc{Kind: "musl"}
 	if m := muslVersion().FindSubmatch(h.bytes(loader, maxFile)); m != nil {
 		l.Version = version.ReadDotted(string(m[1]))
@@ -95,8 +95,8 @@ func (h *host) musl(loader string) *machine.Libc {
 }
 
 // interpreter returns the ELF interpreter of the first program that names one.
-func (h *host) interpreter(programs ...string) string {
-	files := h.loaderFiles()
+func interpreter(h *host, programs ...string) string {
+	files := loaderFiles(h)
 	for _, p := range programs {
 		if o := files.Read(p); o != nil && o.Interp != "" {
 			return o.Interp
@@ -106,7 +106,7 @@ func (h *host) interpreter(programs ...string) string {
 }
 
 // loaderFiles is this machine as the dynamic loader sees it.
-func (h *host) loaderFiles() *loader.Files {
+func loaderFiles(h *host) *loader.Files {
 	split := func(list, by string) []string {
 		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
 	}

@@ -21,7 +21,7 @@ const (
 
 // loaderPath reads the entries of LD_LIBRARY_PATH, which the loader searches
 // before the libraries that torch brings.
-func (h *host) loaderPath() []machine.LibraryDir {
+func loaderPath(h *host) []machine.LibraryDir {
 	var out []machine.LibraryDir
 	from := &origins{h: h}
 	for entry := range strings.SplitSeq(h.env["LD_LIBRARY_PATH"], ":") {
@@ -43,7 +43,7 @@ func (h *host) loaderPath() []machine.LibraryDir {
 }
 
 // within reports whether a file lies below one of some directories.
-func (h *host) within(file string, dirs []string) bool {
+func within(h *host, file string, dirs []string) bool {
 	for _, dir := range dirs {
 		if real := h.resolvedDir(dir); strings.HasPrefix(file, dir+"/") || h.root == "" && strings.HasPrefix(file, real+"/") {
 			return true
@@ -53,7 +53,7 @@ func (h *host) within(file string, dirs []string) bool {
 }
 
 // wheelLibraries are the libraries that NVIDIA's packages brought, by name.
-func (h *host) wheelLibraries(sites []string) map[string]string {
+func wheelLibraries(h *host, sites []string) map[string]string {
 	out := map[string]string{}
 	for _, site := range sites {
 		for _, part := range h.names(site + "/nvidia") {
@@ -75,13 +75,13 @@ func (h *host) wheelLibraries(sites []string) map[string]string {
 
 // loadedFrom adds what put the directories of libraries on the loader's path that
 // are taken in place of the environment's own, or of the driver's.
-func (h *host) loadedFrom(list []machine.LoadedLibrary) {
+func loadedFrom(h *host, list []machine.LoadedLibrary) {
 	from := &origins{h: h}
 	var config []loaderLine
 	for i := range list {
 		l := &list[i]
 		if l.Wheel != "" {
-			l.Version = h.versionOf(l.Path)
+			l.Version = versionOf(h, l.Path)
 		}
 		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
 		case l.Wheel == "" && !driver:
@@ -91,7 +91,7 @@ func (h *host) loadedFrom(list []machine.LoadedLibrary) {
 			l.Origins = from.of(l.Via, l.Dir)
 		case l.Via == "ld.so.cache" && !driver:
 			if config == nil {
-				config = h.loaderConfig()
+				config = loaderConfig(h)
 			}
 			for _, c := range config {
 				if c.dir == path.Clean(l.Dir) || h.resolved(c.dir) == path.Dir(l.Path) {
@@ -110,10 +110,12 @@ type loaderLine struct {
 
 // loaderConfig are the lines of the dynamic loader's configuration that name a
 // directory (ldconfig(8)).
-func (h *host) loaderConfig() []loaderLine {
+func loaderConfig(h *host) []loaderLine {
 	files := []string{"/etc/ld.so.conf"}
-	for _, s := range h.dir("", "/etc/ld.so.conf.d", ".conf", "") {
-		files = append(files, s.file)
+	for _, name := range h.names("/etc/ld.so.conf.d") {
+		if strings.HasSuffix(name, ".conf") {
+			files = append(files, "/etc/ld.so.conf.d/"+name)
+		}
 	}
 	var out []loaderLine
 	for _, f := range files {

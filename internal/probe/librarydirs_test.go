@@ -36,7 +36,7 @@ func TestLibraryDirs(t *testing.T) {
 			Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "/etc/profile.d/site.sh", Line: 1}}},
 		{Path: "/missing", Files: []string{}},
 	}
-	if diff := cmp.Diff(want, h.loaderPath()); diff != "" {
+	if diff := cmp.Diff(want, loaderPath(h)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -19,17 +19,17 @@ import (
 var levels = [][2]string{{"x86-64-v4", "avx512vl"}, {"x86-64-v3", "avx2"}, {"x86-64-v2", "sse4_2"}}
 
 // linkView is what the interpreter of an environment has loaded before it imports anything.
-func (h *host) linkView(python string) *loader.View {
-	f := h.loaderFiles()
+func linkView(h *host, python string) *loader.View {
+	f := loaderFiles(h)
 	f.Cache = loader.ReadCache(h.bytes("/etc/ld.so.cache", maxFile))
 	f.Default = []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"}
-	if triplet := map[string]string{"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}[h.arch()]; triplet != "" { // Debian's
+	if triplet := map[string]string{"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}[arch(h)]; triplet != "" { // Debian's
 		f.Default = append([]string{"/lib/" + triplet, "/usr/lib/" + triplet}, f.Default...)
 	}
-	if at := h.resolved(h.interpreter(python)); strings.HasPrefix(at, "/nix/") {
+	if at := h.resolved(interpreter(h, python)); strings.HasPrefix(at, "/nix/") {
 		f.Default = []string{path.Dir(at)}
 	}
-	if h.arch() == "x86_64" {
+	if arch(h) == "x86_64" {
 		_, flags, _ := strings.Cut(h.text("/proc/cpuinfo"), "\nflags")
 		flags, _, _ = strings.Cut(flags, "\n")
 		for _, l := range levels {
@@ -38,13 +38,13 @@ func (h *host) linkView(python string) *loader.View {
 			}
 		}
 	}
-	return f.Start(h.resolved(python), func(o *loader.Object) []string { return h.opened(o) })
+	return f.Start(h.resolved(python), func(o *loader.Object) []string { return openedBy(h, o) })
 }
 
-// opened lists what a library opens by name while it works: libcudart the
+// openedBy lists what a library opens by name while it works: libcudart the
 // driver's library, cuDNN its parts. libcudnn.so.9 opens those but the engines and
 // heuristics, which libcudnn_graph.so.9 opens (the names in the files of 9.26).
-func (h *host) opened(o *loader.Object) []string {
+func openedBy(h *host, o *loader.Object) []string {
 	if strings.HasPrefix(o.Name, "libcudart.so") {
 		return []string{"libcuda.so.1"}
 	}
@@ -62,12 +62,12 @@ func (h *host) opened(o *loader.Object) []string {
 	return parts
 }
 
-// links follows what importing torch loads, in its order: torch/__init__.py opens
+// followLinks follows what importing torch loads, in its order: torch/__init__.py opens
 // libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
-func (h *host) links(f *machine.EnvFiles, torch string, e Env, read *sync.WaitGroup) {
-	v := h.linkView(e.Python.Path)
+func followLinks(h *host, f *machine.EnvFiles, torch string, e Env, read *sync.WaitGroup) {
+	v := linkView(h, e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
-	own := h.wheelLibraries(e.Sites)
+	own := wheelLibraries(h, e.Sites)
 	torchs := &linker{View: v, own: own, torch: torch}
 	if v.Program != nil && strings.Contains(v.Program.Interp, "ld-musl") && global != nil {
 		f.Links = []machine.LinkFault{{By: torch, Module: true, Library: "libc.so.6", Path: text.Printable(v.Program.Path),
@@ -88,12 +88,12 @@ func (h *host) links(f *machine.EnvFiles, torch string, e Env, read *sync.WaitGr
 			Name: text.Printable(o.Name), By: text.Printable(path.Base(o.By.Path)), Path: text.Printable(o.Path), Via: o.Via, Size: o.Size,
 			Version: versionOfFile(o.Path), Entry: text.Printable(o.Entry), Dir: text.Printable(o.Dir),
 		}
-		if file := own[o.Name]; file != "" && !h.within(o.Path, e.Sites) && h.resolved(file) != o.Path {
+		if file := own[o.Name]; file != "" && !within(h, o.Path, e.Sites) && h.resolved(file) != o.Path {
 			found.Wheel = text.Printable(file)
 		}
 		f.Loaded = append(f.Loaded, found)
 	}
-	h.loadedFrom(f.Loaded)
+	loadedFrom(h, f.Loaded)
 	if c != nil && v.Loaded("libc.so.6") != nil { // else a tree that holds no library of a system's, or another C library
 		torchs.missing(h, e)
 		torchs.versions("", v.All)
@@ -320,7 +320,7 @@ func versionOfFile(file string) string {
 
 // versionOf is the version of a library by its name, else that of the package of
 // NVIDIA's that brought it: …/nvidia/cudnn/lib/… is of nvidia_cudnn_cu12 beside it.
-func (h *host) versionOf(file string) string {
+func versionOf(h *host, file string) string {
 	if v := versionOfFile(file); v != "" {
 		return v
 	}

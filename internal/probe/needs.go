@@ -1,9 +1,9 @@
 package probe
 
 import (
-	"strings"
-
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"strings"
 )
 
 // needs are the distributions that one needs to be imported, itself among them.
@@ -37,3 +37,6 @@ func requiredName(line string) string {
 	}
 	return machine.NormalName(strings.TrimSpace(spec[:end]))
 }
+
+// torchSet are the distributions that torch and its companions consist of.
+var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)

@@ -13,13 +13,13 @@ import (
 
 // nodes are the device files that programs need to reach the GPUs which the kernel's
 // drivers serve, where one is not as it should be.
-func (h *host) nodes() []machine.DeviceNode {
+func nodes(h *host) []machine.DeviceNode {
 	if h.root != "" && !h.isDir("/dev") || h.exists("/dev/dxg") {
 		return nil
 	}
 	var want []string
 	const gpus = "/proc/driver/nvidia/gpus"
-	inside := h.container()
+	inside := inContainer(h)
 	given := func(name string) bool { return strings.Trim(name, "0123456789") == "nvidia" && name != "nvidia" }
 	switch list := h.names(gpus); {
 	case len(list) == 0:
@@ -43,10 +43,10 @@ func (h *host) nodes() []machine.DeviceNode {
 	if h.exists("/sys/module/amdgpu") && len(h.names("/sys/class/kfd/kfd/topology/nodes")) > 1 {
 		want = append(want, "/dev/kfd")
 	}
-	majors := h.majors()
+	majors := majors(h)
 	var out []machine.DeviceNode
 	for _, node := range want {
-		if is := h.nodeState(node, majors); is != "" {
+		if is := nodeState(h, node, majors); is != "" {
 			out = append(out, machine.DeviceNode{Path: node, Is: is})
 		}
 	}
@@ -54,7 +54,7 @@ func (h *host) nodes() []machine.DeviceNode {
 }
 
 // nodeState tells what is wrong with one; "" nothing.
-func (h *host) nodeState(node string, majors map[string]uint64) string {
+func nodeState(h *host, node string, majors map[string]uint64) string {
 	i, err := os.Stat(h.real(node))
 	if err != nil {
 		return machine.NodeMissing
@@ -74,7 +74,7 @@ func (h *host) nodeState(node string, majors map[string]uint64) string {
 }
 
 // majors are the numbers that the kernel gave its drivers of character devices.
-func (h *host) majors() map[string]uint64 {
+func majors(h *host) map[string]uint64 {
 	out := map[string]uint64{}
 	for line := range strings.Lines(h.text("/proc/devices")) {
 		f := strings.Fields(line)

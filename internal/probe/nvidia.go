@@ -29,30 +29,30 @@ type nvidia struct {
 // hasLibraries reports whether there is any user space at all.
 func (n nvidia) hasLibraries() bool { return len(n.found) > 0 || len(n.cuda) > 0 }
 
-// nvidia gathers from every source, the best first, and asks nvidia-smi only
+// gatherNVIDIA gathers from every source, the best first, and asks nvidia-smi only
 // where that could still add something.
-func (h *host) nvidia(ctx context.Context, o gpuOptions, environment string, bus []pciGPU) nvidia {
+func gatherNVIDIA(ctx context.Context, h *host, o gpuOptions, environment string, bus []pciGPU) nvidia {
 	var n nvidia
 	for _, p := range bus {
 		if p.Vendor == "10de" {
 			n.bus = append(n.bus, p)
 		}
 	}
-	h.libraries(&n)
-	n.kernel = h.kernelModule()
+	findLibraries(h, &n)
+	n.kernel = loadedModule(h)
 	if environment == machine.WSL2 {
-		h.wslShadows(n)
+		wslShadows(h, n)
 	}
-	h.nvml(ctx, o, environment, &n)
+	reportNVML(ctx, h, o, environment, &n)
 	answered := n.report != nil && n.report.Return != nvmlchild.NoLibrary
-	if !answered && !n.hung && h.mayAskSMI(o, environment, n) {
-		n.smi = h.askSMI(ctx, o)
+	if !answered && !n.hung && mayAskSMI(h, o, environment, n) {
+		n.smi = askSMI(ctx, h, o)
 	}
 	return n
 }
 
-// nvml asks the child where there is a library to load.
-func (h *host) nvml(ctx context.Context, o gpuOptions, environment string, n *nvidia) {
+// reportNVML asks the child where there is a library to load.
+func reportNVML(ctx context.Context, h *host, o gpuOptions, environment string, n *nvidia) {
 	var libraries []string
 	switch {
 	case o.NVML == "off":
@@ -67,7 +67,7 @@ func (h *host) nvml(ctx context.Context, o gpuOptions, environment string, n *nv
 	default:
 		libraries = append([]string{""}, n.found...)
 	}
-	if o.NVML == "" && len(n.found) == 0 && !h.inLoaderCache() {
+	if o.NVML == "" && len(n.found) == 0 && !inLoaderCache(h) {
 		if len(n.bus) > 0 || !n.kernel.version.IsZero() || environment == machine.WSL2 {
 			h.note("nvml: library not found")
 		}
@@ -76,7 +76,7 @@ func (h *host) nvml(ctx context.Context, o gpuOptions, environment string, n *nv
 	if o.Self == "" {
 		return
 	}
-	n.report, n.hung = h.askNVML(ctx, o, libraries)
+	n.report, n.hung = askNVML(ctx, h, o, libraries)
 	if n.report == nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 // nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
 // bus that neither does, which are not usable.
-func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o gpuOptions) []machine.GPU {
+func nvidiaGPUs(h *host, n nvidia, d *machine.Driver, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	rest := n.bus
 	switch {
@@ -23,7 +23,7 @@ func (h *host) nvidiaGPUs(n nvidia, d *machine.Driver, o gpuOptions) []machine.G
 			var p pciGPU
 			var onBus bool
 			p, rest, onBus = takeAddress(rest, g.PCIBus)
-			out = append(out, h.reported(g, p, onBus, o)...)
+			out = append(out, reported(h, g, p, onBus, o)...)
 		}
 	case n.smi != nil:
 		for _, s := range n.smi.gpus {
@@ -91,8 +91,8 @@ func (n nvidia) listed(p pciGPU) bool {
 }
 
 // reported turns one device of NVML into GPUs: itself, or its slices.
-func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []machine.GPU {
-	whole := h.fromNVML(g)
+func reported(h *host, g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []machine.GPU {
+	whole := fromNVML(h, g)
 	whole.PCIAddress = shortAddress(g.PCIBus)
 	if whole.PCIAddress != "" && g.PCIDevice != 0 {
 		whole.PCIID = fmt.Sprintf("%04x:%04x", g.PCIDevice&0xffff, g.PCIDevice>>16)
@@ -101,7 +101,7 @@ func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []m
 		whole.Subsystem = fmt.Sprintf("%04x:%04x", g.PCISub&0xffff, g.PCISub>>16)
 	}
 	whole = withBus(whole, p, onBus, o)
-	whole.Use = h.gpuUse(g.Use, nil)
+	whole.Use = gpuUse(h, g.Use, nil)
 	if !g.MIG {
 		return []machine.GPU{whole}
 	}
@@ -112,8 +112,8 @@ func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []m
 	}
 	var out []machine.GPU
 	for _, s := range g.Slices {
-		slice := h.fromNVML(s)
-		slice.Use = h.gpuUse(s.Use, g.Use)
+		slice := fromNVML(h, s)
+		slice.Use = gpuUse(h, s.Use, g.Use)
 		slice.PCIAddress, slice.PCIID, slice.Subsystem, slice.KernelDriver = whole.PCIAddress, whole.PCIID, whole.Subsystem, whole.KernelDriver
 		_, profile, _ := strings.Cut(slice.Name, " MIG ")
 		slice.Name, slice.MIG = whole.Name, profile
@@ -124,7 +124,7 @@ func (h *host) reported(g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []m
 }
 
 // fromNVML takes what NVML says about a device and drops what cannot be.
-func (h *host) fromNVML(g nvmlchild.GPU) machine.GPU {
+func fromNVML(h *host, g nvmlchild.GPU) machine.GPU {
 	out := machine.GPU{Vendor: machine.NVIDIA, Name: text.Printable(g.Name), UUID: text.Printable(g.UUID), Visible: true, Evidence: machine.FromNVML}
 	if len(out.Name) > 200 {
 		out.Name = ""

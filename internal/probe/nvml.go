@@ -80,7 +80,7 @@ const grace = 50 * time.Millisecond
 
 // askNVML starts the child and reads its report. nil: it gave none, and a note
 // says why; late: the library or the driver hangs.
-func (h *host) askNVML(ctx context.Context, o gpuOptions, libraries []string) (r *nvmlchild.Report, late bool) {
+func askNVML(ctx context.Context, h *host, o gpuOptions, libraries []string) (r *nvmlchild.Report, late bool) {
 	child, err := childProgram(o.Self)
 	if err != nil {
 		h.note("nvml: %s; the kernel's files and nvidia-smi are read instead", err)

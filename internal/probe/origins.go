@@ -37,8 +37,8 @@ type setLine struct {
 func (o *origins) read(variable string) []setLine {
 	if o.sets == nil {
 		o.sets = map[string][]setLine{}
-		for _, s := range o.h.setters() {
-			text := string(o.h.bytes(o.h.atHome(s.file), 1<<20))
+		for _, s := range setters(o.h) {
+			text := string(o.h.bytes(atHome(o.h, s.file), 1<<20))
 			for _, a := range assignments(text, s.language, func(name string) string { return o.h.env[name] }) {
 				o.sets[a.variable] = append(o.sets[a.variable], setLine{s, a})
 			}
@@ -48,7 +48,7 @@ func (o *origins) read(variable string) []setLine {
 }
 
 // atHome replaces the "~" of a path.
-func (h *host) atHome(file string) string {
+func atHome(h *host, file string) string {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
 		return h.home + "/" + rest
 	}
@@ -74,7 +74,7 @@ func (o *origins) of(variable, entry string) []machine.Origin {
 			return out
 		}
 	}
-	if at := o.h.ownState(variable, func(list string, _ bool) bool {
+	if at := ownState(o.h, variable, func(list string, _ bool) bool {
 		return slices.ContainsFunc(strings.Split(list, ":"), func(d string) bool { return d != "" && path.Clean(d) == path.Clean(entry) })
 	}); at.Kind != "" {
 		return []machine.Origin{at}
@@ -99,8 +99,8 @@ func names(line, entry string) bool {
 
 // setters lists what may have set a variable of this process, the most particular
 // first.
-func (h *host) setters() []setter {
-	list := slices.Concat(h.moduleFiles(), h.condaFiles())
+func setters(h *host) []setter {
+	list := slices.Concat(moduleFiles(h), condaFiles(h))
 	if venv := h.env["VIRTUAL_ENV"]; h.abs(venv) {
 		list = append(list, setter{machine.OriginVenv, path.Base(venv), venv + "/bin/activate", shellText})
 	}
@@ -110,7 +110,7 @@ func (h *host) setters() []setter {
 			list = append(list, setter{machine.OriginProfile, "", file, shellText})
 		}
 	}
-	list = append(list, h.unitFiles()...)
+	list = append(list, unitFiles(h)...)
 	for _, f := range profiles {
 		if h.home != "" || !strings.HasPrefix(f, "~") {
 			list = append(list, setter{machine.OriginProfile, "", f, shellText})
@@ -120,21 +120,21 @@ func (h *host) setters() []setter {
 		for _, f := range []string{"~/.cshrc", "~/.tcshrc", "~/.login", "~/.config/fish/config.fish"} {
 			list = append(list, setter{machine.OriginProfile, "", f, fishText})
 		}
-		list = append(list, h.dir(machine.OriginProfile, "~/.config/fish/conf.d", ".fish", fishText)...)
-		list = append(list, h.dir(machine.OriginEnvironmentD, "~/.config/environment.d", ".conf", shellText)...)
+		list = append(list, settersIn(h, machine.OriginProfile, "~/.config/fish/conf.d", ".fish", fishText)...)
+		list = append(list, settersIn(h, machine.OriginEnvironmentD, "~/.config/environment.d", ".conf", shellText)...)
 	}
-	list = append(list, h.dir(machine.OriginProfile, "/etc/profile.d", ".sh", shellText)...)
-	list = append(list, h.dir(machine.OriginProfile, "/etc/profile.d", ".csh", fishText)...)
+	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".sh", shellText)...)
+	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".csh", fishText)...)
 	list = append(list, setter{machine.OriginEnvironment, "", "/etc/environment", shellText})
 	for _, d := range []string{"/etc/environment.d", "/run/environment.d", "/usr/lib/environment.d"} {
-		list = append(list, h.dir(machine.OriginEnvironmentD, d, ".conf", shellText)...)
+		list = append(list, settersIn(h, machine.OriginEnvironmentD, d, ".conf", shellText)...)
 	}
 	return list
 }
 
-func (h *host) dir(kind, dir, suffix, language string) []setter {
+func settersIn(h *host, kind, dir, suffix, language string) []setter {
 	var out []setter
-	for _, name := range h.names(h.atHome(dir)) {
+	for _, name := range h.names(atHome(h, dir)) {
 		if strings.HasSuffix(name, suffix) {
 			out = append(out, setter{kind, "", dir + "/" + name, language})
 		}
@@ -144,7 +144,7 @@ func (h *host) dir(kind, dir, suffix, language string) []setter {
 
 // moduleFiles are the files of the loaded environment modules: Lmod and Tcl's name
 // them in _LMFILES_, in the order of LOADEDMODULES; else they are below MODULEPATH.
-func (h *host) moduleFiles() []setter {
+func moduleFiles(h *host) []setter {
 	loaded := strings.Split(h.env["LOADEDMODULES"], ":")
 	files := strings.Split(h.env["_LMFILES_"], ":")
 	var out []setter
@@ -177,14 +177,14 @@ func (h *host) moduleFiles() []setter {
 
 // condaFiles are the scripts that the active conda environment runs when it is
 // activated.
-func (h *host) condaFiles() []setter {
+func condaFiles(h *host) []setter {
 	prefix := h.env["CONDA_PREFIX"]
 	if !h.abs(prefix) {
 		return nil
 	}
 	var out []setter
 	for suffix, language := range map[string]string{".sh": shellText, ".fish": fishText, ".csh": fishText} {
-		for _, s := range h.dir(machine.OriginConda, prefix+"/etc/conda/activate.d", suffix, language) {
+		for _, s := range settersIn(h, machine.OriginConda, prefix+"/etc/conda/activate.d", suffix, language) {
 			s.name = path.Base(prefix)
 			out = append(out, s)
 		}
@@ -195,7 +195,7 @@ func (h *host) condaFiles() []setter {
 
 // ownState finds what a variable holds where it is kept as a value: `conda env config vars`, and
 // the environment that a container was started with.
-func (h *host) ownState(variable string, holds func(value string, set bool) bool) machine.Origin {
+func ownState(h *host, variable string, holds func(value string, set bool) bool) machine.Origin {
 	if prefix := h.env["CONDA_PREFIX"]; h.abs(prefix) {
 		var state struct {
 			Vars map[string]string `json:"env_vars"`
@@ -206,7 +206,7 @@ func (h *host) ownState(variable string, holds func(value string, set bool) bool
 			}
 		}
 	}
-	if h.container() {
+	if inContainer(h) {
 		for pair := range strings.SplitSeq(string(h.bytes("/proc/1/environ", 1<<20)), "\x00") {
 			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list, true) {
 				return machine.Origin{Kind: machine.OriginContainer, File: "/proc/1/environ"}

@@ -81,7 +81,7 @@ func TestLoadedOrigins(t *testing.T) {
 	}
 	cached := []machine.LoadedLibrary{{Name: "libcublasLt.so.12", Via: "ld.so.cache", Dir: "/opt/cuda", Path: "/opt/cuda/libcublasLt.so.12.1.3", Wheel: site + "/x"}}
 	h := newHost(hostOptions{Root: root, OS: "linux"})
-	h.loadedFrom(cached)
+	loadedFrom(h, cached)
 	if diff := cmp.Diff([]machine.Origin{{Kind: machine.OriginLoader, File: "/etc/ld.so.conf.d/cuda.conf", Line: 2}}, cached[0].Origins); diff != "" {
 		t.Error(diff)
 	}
@@ -95,7 +95,7 @@ func TestVersionOf(t *testing.T) {
 		"/e/nvidia/cudnn/lib/libcudnn.so.9": "9.1.0.70", "/e/nvidia/cudnn/lib/libcudnn.so.9.2.0": "9.2.0", "/e/nvidia/nccl/lib/libnccl.so.2": "",
 		"/e/nvidia/cufft/lib/libcufft.so.11": "", "/opt/nvidia/libcudnn.so.9": "", "/x/libcudnn.so.9": "",
 	} {
-		if got := h.versionOf(file); got != want {
+		if got := versionOf(h, file); got != want {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
 	}

@@ -122,7 +122,7 @@ func TestEnviron(t *testing.T) {
 		"UV_PUBLISH_TOKEN=geheim", "NVIDIA_API_KEY=geheim", "HF_TOKEN=geheim", "AWS_SECRET_ACCESS_KEY=geheim", "EDITOR=vi", "broken", "=x",
 	}})
 	want := map[string]string{"CUDA_VISIBLE_DEVICES": "0", "PIP_INDEX_URL": "https://***@mirror.example/simple"}
-	if diff := cmp.Diff(want, h.environ()); diff != "" {
+	if diff := cmp.Diff(want, environ(h)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -147,9 +147,9 @@ func TestShortAddress(t *testing.T) {
 // one, and the shims themselves start nothing there.
 func TestPyenvBesideItsShims(t *testing.T) {
 	h := buildRoot(t, "testdata/roots/centos7.txtar").host()
-	want := h.pythonPrograms()
+	want := pythonPrograms(h)
 	h.home = "/home/other"
-	if diff := cmp.Diff(want, h.pythonPrograms()); diff != "" {
+	if diff := cmp.Diff(want, pythonPrograms(h)); diff != "" {
 		t.Errorf("(-own home +another home):\n%s", diff)
 	}
 	if len(want) == 0 || slices.ContainsFunc(want, func(p string) bool { return strings.Contains(p, "/shims/") }) {

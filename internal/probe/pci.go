@@ -37,7 +37,7 @@ var gpuVendors = map[string]string{"10de": machine.NVIDIA, "1002": machine.AMD, 
 // 0300 (VGA), 0302 (3D) and 0380 (other display). Classes such as 0680 (NVSwitch)
 // and 0403 (the audio function) are not GPUs. AMD's Instinct parts announce
 // themselves as 0380 or as 1200, processing accelerators.
-func (h *host) busGPUs() []pciGPU {
+func busGPUs(h *host) []pciGPU {
 	const dir = "/sys/bus/pci/devices"
 	var out []pciGPU
 	for _, address := range h.names(dir) {
@@ -89,7 +89,7 @@ var pciIDs = []string{"/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/
 
 // nameUnknown gives GPUs that the device table does not know the name that the
 // system's own list has, or else a name made of their number.
-func (h *host) nameUnknown(gpus []machine.GPU) {
+func nameUnknown(h *host, gpus []machine.GPU) {
 	var list string
 	for i := range gpus {
 		g := &gpus[i]

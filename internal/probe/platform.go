@@ -14,29 +14,29 @@ import (
 	"envfix/internal/version"
 )
 
-// platform reads what wheels are built for. The environment is the host's kind
+// readPlatform reads what wheels are built for. The environment is the host's kind
 // as far as files tell; that a login node has no GPU is decided later.
-func (h *host) platform() machine.Platform {
+func readPlatform(h *host) machine.Platform {
 	if h.os != "linux" {
-		return h.foreign()
+		return foreign(h)
 	}
-	p := machine.Platform{OS: "linux", Arch: h.arch()}
+	p := machine.Platform{OS: "linux", Arch: arch(h)}
 	release := parseOSRelease(h.firstText("/etc/os-release", "/usr/lib/os-release"))
 	p.Distro, p.DistroLike, p.DistroVersion = release["ID"], release["ID_LIKE"], release["VERSION_ID"]
 	if p.Distro == "" {
-		h.oldRelease(&p)
+		oldRelease(h, &p)
 	}
-	p.Libc = h.libc()
+	p.Libc = libc(h)
 	p.Kernel = text.Printable(h.text("/proc/sys/kernel/osrelease"))
 	p.BootID = h.text("/proc/sys/kernel/random/boot_id")
-	p.L4T = h.l4t()
-	p.Environment = h.environment(p)
-	p.SecureBoot = h.secureBoot()
+	p.L4T = l4t(h)
+	p.Environment = environment(h, p)
+	p.SecureBoot = secureBoot(h)
 	return p
 }
 
 // foreign is the platform of a system that is not Linux.
-func (h *host) foreign() machine.Platform {
+func foreign(h *host) machine.Platform {
 	os, arch := machine.NormalPlatform(h.os, nativeArch(h))
 	return machine.Platform{OS: os, Arch: arch, DistroVersion: systemVersion(), Environment: machine.Bare}
 }
@@ -64,7 +64,7 @@ func parseOSRelease(s string) map[string]string {
 var redhatRelease = lazy.Regexp(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
 
 // oldRelease reads what distributions had before os-release.
-func (h *host) oldRelease(p *machine.Platform) {
+func oldRelease(h *host, p *machine.Platform) {
 	if m := redhatRelease().FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
 		others := map[string]string{"Oracle": "ol", "Red Hat": "rhel"} // than in small letters
 		p.Distro, p.DistroLike, p.DistroVersion = cmp.Or(others[m[1]], strings.ToLower(m[1])), "rhel fedora", m[2]
@@ -81,7 +81,7 @@ func (h *host) oldRelease(p *machine.Platform) {
 
 // arch is the architecture of the machine's programs: of this process, or of the
 // shell below a root.
-func (h *host) arch() string {
+func arch(h *host) string {
 	if h.root != "" {
 		for _, sh := range []string{"/bin/sh", "/usr/bin/env", "/sbin/init"} {
 			if a := elfArch(h.bytes(sh, 64)); a != "" {
@@ -111,16 +111,16 @@ func elfArch(header []byte) string {
 // driver is somebody else's matter. The order matters: WSL with its GPU device
 // is WSL even inside a container of Docker Desktop, and a Jetson's wheels are a
 // Jetson's in a container too.
-func (h *host) environment(p machine.Platform) string {
+func environment(h *host, p machine.Platform) string {
 	wsl := strings.Contains(strings.ToLower(h.text("/proc/version")+p.Kernel), "microsoft")
 	switch {
-	case p.L4T != "" || h.tegra() != "":
+	case p.L4T != "" || tegra(h) != "":
 		return machine.Jetson
 	case h.exists("/dev/dxg"):
 		return machine.WSL2
-	case h.imageBuild():
+	case imageBuild(h):
 		return machine.ContainerBuild
-	case h.container():
+	case inContainer(h):
 		return machine.Container
 	case wsl:
 		if !strings.Contains(p.Kernel, "WSL2") {
@@ -135,8 +135,8 @@ func (h *host) environment(p machine.Platform) string {
 
 var containerGroup = lazy.Regexp(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
 
-// container looks for the marks that engines leave inside of a container.
-func (h *host) container() bool {
+// inContainer looks for the marks that engines leave inside of a container.
+func inContainer(h *host) bool {
 	for _, f := range []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"} {
 		if h.exists(f) {
 			return true
@@ -153,7 +153,7 @@ func (h *host) container() bool {
 // imageBuild looks for the marks of a container that builds an image: what is
 // installed there runs elsewhere, so no GPU and no driver is the normal case.
 // The classic builder of Docker before 23 leaves no mark.
-func (h *host) imageBuild() bool {
+func imageBuild(h *host) bool {
 	switch {
 	case strings.Contains(h.text("/run/.containerenv"), `engine="buildah`): // podman build, buildah
 		return true
@@ -171,7 +171,7 @@ func (h *host) imageBuild() bool {
 
 // secureBoot reads the EFI variable: four bytes of attributes, one of value.
 // nil: this system does not tell.
-func (h *host) secureBoot() *bool {
+func secureBoot(h *host) *bool {
 	const v = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 	data := h.bytes(v, 5)
 	on := len(data) == 5 && data[4] == 1
@@ -185,7 +185,7 @@ var l4tRelease = lazy.Regexp(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
 
 // l4t returns the release of Linux for Tegra on a Jetson: 36.4.3 from
 // "# R36 (release), REVISION: 4.3, …".
-func (h *host) l4t() string {
+func l4t(h *host) string {
 	m := l4tRelease().FindStringSubmatch(h.text("/etc/nv_tegra_release"))
 	if m == nil {
 		return ""
@@ -200,7 +200,7 @@ func (h *host) l4t() string {
 var tegraChip = lazy.Regexp(`nvidia,(tegra\d+)`)
 
 // tegra returns the chip of a Jetson, such as tegra234, from its device tree.
-func (h *host) tegra() string {
+func tegra(h *host) string {
 	if m := tegraChip().FindStringSubmatch(h.text("/proc/device-tree/compatible")); m != nil {
 		return m[1]
 	}

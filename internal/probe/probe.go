@@ -71,11 +71,11 @@ func Begin(ctx context.Context, o Options) *Look {
 
 func begin(ctx context.Context, o Options) *Look {
 	l := &Look{of: o.host(), started: make(chan struct{})}
-	l.platform = l.of.platform()
+	l.platform = readPlatform(l.of)
 	l.on = l.of.apart()
 	l.on.started = sync.OnceFunc(func() { close(l.started) })
 	l.wait.Go(func() {
-		l.gpus, l.driver = l.on.gpus(ctx, o.gpuOptions, l.platform)
+		l.gpus, l.driver = listGPUs(ctx, l.on, o.gpuOptions, l.platform)
 		l.on.started()
 	})
 	return l
@@ -92,15 +92,16 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	h := &own
 	h.notes = slices.Clone(h.notes)
 	m := machine.Machine{Format: machine.Format, Platform: l.platform}
-	m.Privilege = h.privilege()
-	m.Toolkits = h.toolkits()
-	m.Tools = h.tools()
-	m.Env = h.environ()
-	m.LibraryDirs = h.loaderPath()
-	if o.Use && h.os == "linux" && h.hasNVIDIA() {
-		m.KernelLog = h.kernelLog(ctx, o.gpuOptions, m.Platform)
+	on := onPath(h)
+	m.Privilege = privilege(h, on)
+	m.Toolkits = findToolkits(h, on)
+	m.Tools = findTools(h, on)
+	m.Env = environ(h)
+	m.LibraryDirs = loaderPath(h)
+	if o.Use && h.os == "linux" && hasNVIDIA(h) {
+		m.KernelLog = kernelLog(ctx, h, o.gpuOptions, m.Platform)
 	}
-	env := h.pythons(o.choice())
+	env := findPythons(h, o.choice())
 	m.Pythons, m.Installed = env.pythons, env.installed
 	l.wait.Wait()
 	m.GPUs, m.Driver = slices.Clone(l.gpus), l.driver
@@ -108,7 +109,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 		m.KernelLog.Lines = aboutUnusable(m.KernelLog.Lines, m.GPUs)
 	}
 	m.Notes = append(h.notes, l.on.notes...)
-	if e := m.Platform.Environment; (e == machine.Bare || e == machine.Container) && h.loginNode(m) {
+	if e := m.Platform.Environment; (e == machine.Bare || e == machine.Container) && loginNode(h, m) {
 		m.Platform.Environment = machine.HPCLogin
 	}
 	return machine.Normal(m)
@@ -117,7 +118,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 // loginNode reports whether this is a cluster's login node, which may be a container: a
 // scheduler's commands or where its configuration lies, no GPU, and no job around us.
 // Sources: slurm.schedmd.com, SLURM_CONF; IBM's documentation of LSF, LSF_ENVDIR.
-func (h *host) loginNode(m machine.Machine) bool {
+func loginNode(h *host, m machine.Machine) bool {
 	for _, g := range m.GPUs {
 		if !g.Integrated {
 			return false

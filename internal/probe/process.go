@@ -53,22 +53,22 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 	r.Exe, _ = removed(p.Link("exe"))
 	r.Dir = p.Link("cwd")
 	o.Env, o.Dir, o.Venv, o.Named = env, r.Dir, "", false
-	if h.elsewhere(p) {
+	if elsewhere(h, p) {
 		r.Elsewhere, o.Root = true, string(p)+"/root"
 	}
 	o.Cgroups = p.Read("cgroup")
 	r.Group = group(o.Cgroups)
 	of := o.host() // as the process sees the machine
-	r.Unit, _ = of.ownUnit()
+	r.Unit, _ = ownUnit(of)
 	mapped(r, p)
 	r.Devices = devices(p)
-	r.Env = of.envOf(r, args)
+	r.Env = envOf(of, r, args)
 	if !r.Torch && !strings.HasPrefix(path.Base(r.Exe), "python") {
-		r.Below = h.pythonsBelow(pid)
+		r.Below = pythonsBelow(h, pid)
 	}
 	if r.Env != "" {
 		o.Venv, o.Named = r.Env, true
-		r.Own = of.sitePackages(r.Env)
+		r.Own = sitePackages(of, r.Env)
 	} else {
 		o.Python, o.Named = r.Exe, true
 	}
@@ -76,7 +76,7 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 }
 
 // pythonsBelow are the Pythons that a launcher, a shell or a server started.
-func (h *host) pythonsBelow(pid int) []string {
+func pythonsBelow(h *host, pid int) []string {
 	var out []string
 	for _, child := range h.procs().Descendants(pid, true, 200)[1:] {
 		c := h.procs().Of(child)
@@ -89,7 +89,7 @@ func (h *host) pythonsBelow(pid int) []string {
 
 // elsewhere reports whether a process has other mounts than this one: its root is
 // that of a container.
-func (h *host) elsewhere(p proc.Process) bool {
+func elsewhere(h *host, p proc.Process) bool {
 	if h.root != "" {
 		return false
 	}
@@ -155,7 +155,7 @@ func devices(p proc.Process) []string {
 // envOf is the environment that a process runs in: where the libraries of packages lie
 // that it has mapped, torch's before others; else where its program lies as it was
 // called, for a virtual environment's Python is a link to another. "" none.
-func (h *host) envOf(r *machine.Running, args []string) string {
+func envOf(h *host, r *machine.Running, args []string) string {
 	var dirs []string
 	for _, wanted := range []string{"/torch/", ""} {
 		for _, file := range r.Mapped {
@@ -180,7 +180,7 @@ func (h *host) envOf(r *machine.Running, args []string) string {
 		}
 	}
 	for _, dir := range dirs {
-		if h.isEnv(dir) {
+		if isEnv(h, dir) {
 			return dir
 		}
 	}

@@ -36,43 +36,43 @@ type pythonChoice struct {
 	Python string // the interpreter that counts where there is no environment; "" the first on PATH
 }
 
-// pythons finds interpreters without starting one: the active environment's,
+// findPythons finds interpreters without starting one: the active environment's,
 // those on PATH, and those of pyenv, uv and conda.
-func (h *host) pythons(o pythonChoice) pythonSet {
+func findPythons(h *host, o pythonChoice) pythonSet {
 	var s pythonSet
 	var seen []string
 	add := func(file string) {
 		if !h.isProgram(file) {
 			return
 		}
-		key := h.pythonKey(file)
+		key := pythonKey(h, file)
 		if slices.Contains(seen, key) {
 			return
 		}
 		seen = append(seen, key)
-		if p, ok := h.python(file); ok {
+		if p, ok := describePython(h, file); ok {
 			s.pythons = append(s.pythons, p)
 		}
 	}
-	active := h.activeEnv(o)
+	active := activeEnv(h, o)
 	if active != "" {
-		add(h.envPython(active))
+		add(envPython(h, active))
 		if len(s.pythons) == 1 {
 			s.pythons[0].Active = true
 		}
-		add(h.resolved(h.envPython(active))) // the one that it was made from may lie on no PATH
+		add(h.resolved(envPython(h, active))) // the one that it was made from may lie on no PATH
 	}
 	if o.Python != "" {
 		add(o.Python)
 	}
-	for _, file := range h.pythonPrograms() {
+	for _, file := range pythonPrograms(h) {
 		add(file)
 	}
 	switch {
 	case active != "":
-		s.installed = packages(h.readEnv(active))
+		s.installed = packages(readEnv(h, active))
 	case len(s.pythons) > 0:
-		s.installed = packages(h.readInterpreter(s.pythons[0]))
+		s.installed = packages(readInterpreter(h, s.pythons[0]))
 	}
 	return s
 }
@@ -81,16 +81,16 @@ func (h *host) pythons(o pythonChoice) pythonSet {
 // it exists (as for uv, an activated one elsewhere does not count then), else the
 // activated one. Conda activates its base environment in every shell; that is an
 // environment too, where there is no other.
-func (h *host) activeEnv(o pythonChoice) string {
-	dirs := h.meant(o)
-	if i := slices.IndexFunc(dirs, func(dir string) bool { return h.isEnv(dir) }); i >= 0 {
+func activeEnv(h *host, o pythonChoice) string {
+	dirs := meant(h, o)
+	if i := slices.IndexFunc(dirs, func(dir string) bool { return isEnv(h, dir) }); i >= 0 {
 		return dirs[i]
 	}
 	return ""
 }
 
 // meant are the directories in which the environment of a command may be.
-func (h *host) meant(o pythonChoice) []string {
+func meant(h *host, o pythonChoice) []string {
 	project := o.Venv
 	if project != "" && !h.abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
@@ -102,12 +102,12 @@ func (h *host) meant(o pythonChoice) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-func (h *host) isEnv(dir string) bool {
+func isEnv(h *host, dir string) bool {
 	return h.exists(dir+"/pyvenv.cfg") || h.isDir(dir+"/conda-meta")
 }
 
 // envPython is the interpreter of an environment's directory.
-func (h *host) envPython(dir string) string {
+func envPython(h *host, dir string) string {
 	if h.os == "windows" {
 		if h.isDir(dir + "/conda-meta") {
 			return dir + "/python.exe"
@@ -123,7 +123,7 @@ func (h *host) envPython(dir string) string {
 }
 
 // pythonPrograms lists the files that are interpreters by their names.
-func (h *host) pythonPrograms() []string {
+func pythonPrograms(h *host) []string {
 	var out []string
 	list := func(dir string) {
 		var names []string
@@ -135,25 +135,25 @@ func (h *host) pythonPrograms() []string {
 		slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 		out = append(out, text.Each(names, func(n string) string { return dir + "/" + n })...)
 	}
-	pyenv := h.pyenvRoot()
+	pyenv := pyenvRoot(h)
 	for _, dir := range h.pathDirs() {
 		if pyenv != "" && dir == pyenv+"/shims" {
-			h.pyenvVersions(pyenv, list)
+			pyenvVersions(h, pyenv, list)
 			continue
 		}
 		list(dir)
 	}
 	if pyenv != "" {
-		h.pyenvVersions(pyenv, list)
+		pyenvVersions(h, pyenv, list)
 	}
-	for _, root := range h.uvRoots() {
+	for _, root := range uvRoots(h) {
 		for _, name := range h.names(root) {
 			if strings.HasPrefix(name, "cpython-") && h.link(root+"/"+name) == "" {
 				list(root + "/" + name + "/bin")
 			}
 		}
 	}
-	for _, root := range h.condaRoots() {
+	for _, root := range condaRoots(h) {
 		prefixes := []string{root}
 		for _, name := range h.names(root + "/envs") {
 			prefixes = append(prefixes, root+"/envs/"+name)
@@ -166,7 +166,7 @@ func (h *host) pythonPrograms() []string {
 			}
 		}
 	}
-	for _, base := range h.installedPythons() {
+	for _, base := range installedPythons(h) {
 		for _, name := range h.names(base) {
 			list(base + "/" + name)
 			list(base + "/" + name + "/bin")
@@ -176,7 +176,7 @@ func (h *host) pythonPrograms() []string {
 }
 
 // installedPythons are where the installers for Windows and macOS put Pythons.
-func (h *host) installedPythons() []string {
+func installedPythons(h *host) []string {
 	switch h.os {
 	case "windows":
 		return []string{h.env["LOCALAPPDATA"] + "/Programs/Python", h.env["PROGRAMFILES"]}
@@ -199,7 +199,7 @@ func rank(name string) int {
 
 // pyenvRoot is where pyenv is: where it says, in the home, or beside its shims on
 // PATH (another user's home, as after sudo -E).
-func (h *host) pyenvRoot() string {
+func pyenvRoot(h *host) string {
 	roots := []string{h.env["PYENV_ROOT"], h.home + "/.pyenv"}
 	for _, dir := range h.pathDirs() {
 		if root, shims := strings.CutSuffix(dir, "/shims"); shims {
@@ -216,7 +216,7 @@ func (h *host) pyenvRoot() string {
 
 // pyenvVersions lists pyenv's Pythons, the chosen one first. A shim is a script
 // and says nothing by itself.
-func (h *host) pyenvVersions(root string, list func(string)) {
+func pyenvVersions(h *host, root string, list func(string)) {
 	chosen, _, _ := strings.Cut(h.env["PYENV_VERSION"], ":")
 	if chosen == "" {
 		chosen, _, _ = strings.Cut(h.text(root+"/version"), "\n")
@@ -227,7 +227,7 @@ func (h *host) pyenvVersions(root string, list func(string)) {
 	}
 }
 
-func (h *host) uvRoots() []string {
+func uvRoots(h *host) []string {
 	dirs := []string{h.env["UV_PYTHON_INSTALL_DIR"], h.env["XDG_DATA_HOME"] + "/uv/python", h.home + "/.local/share/uv/python"}
 	if h.os == "windows" {
 		dirs = append(dirs, h.env["APPDATA"]+"/uv/python")
@@ -237,30 +237,30 @@ func (h *host) uvRoots() []string {
 
 // pythonKey is the same for two names of one interpreter; an environment's is
 // its own, though its interpreter is a link to another.
-func (h *host) pythonKey(file string) string {
+func pythonKey(h *host, file string) string {
 	if own := path.Dir(path.Dir(file)); h.exists(own + "/pyvenv.cfg") {
 		return "venv " + h.resolved(own)
 	}
 	return h.resolved(file)
 }
 
-// python describes the interpreter at file by the files around it.
-func (h *host) python(file string) (p machine.Python, ok bool) {
+// describePython describes the interpreter at file by the files around it.
+func describePython(h *host, file string) (p machine.Python, ok bool) {
 	if !h.isProgram(file) {
 		return p, false
 	}
 	real := h.resolved(file)
-	p = machine.Python{Path: file, Source: "system", Arch: h.foreignArch(real)}
-	if cfg := h.pyvenv(path.Dir(path.Dir(file))); cfg != nil {
+	p = machine.Python{Path: file, Source: "system", Arch: foreignArch(h, real)}
+	if cfg := readPyvenv(h, path.Dir(path.Dir(file))); cfg != nil {
 		if p.Version = cfg.version; p.Version == "" {
-			p.Version, _, _ = h.interpreterVersion(real)
+			p.Version, _, _ = interpreterVersion(h, real)
 		}
 		p.Source = "venv"
 		p.FreeThreaded = cfg.freeThreaded || strings.HasSuffix(path.Base(real), "t")
 		return p, p.Version != ""
 	}
 	var stdlib string
-	p.Version, stdlib, p.FreeThreaded = h.interpreterVersion(real)
+	p.Version, stdlib, p.FreeThreaded = interpreterVersion(h, real)
 	p.ExternallyManaged = stdlib != "" && h.exists(stdlib+"/EXTERNALLY-MANAGED")
 	p.NoEnsurepip = stdlib != "" && h.isDir(stdlib+"/venv") && !h.isDir(stdlib+"/ensurepip")
 	prefix := path.Dir(path.Dir(real))
@@ -278,7 +278,7 @@ func (h *host) python(file string) (p machine.Python, ok bool) {
 // interpreterVersion reads the version of the interpreter at a path without
 // links: from its directory (pyenv, uv), conda's record or its header; the name
 // of its standard library gives at least 3.12.
-func (h *host) interpreterVersion(real string) (v, stdlib string, freeThreaded bool) {
+func interpreterVersion(h *host, real string) (v, stdlib string, freeThreaded bool) {
 	prefix := path.Dir(path.Dir(real))
 	if h.os == "windows" {
 		prefix = path.Dir(real)
@@ -304,17 +304,17 @@ func (h *host) interpreterVersion(real string) (v, stdlib string, freeThreaded b
 		stdlib = prefix + "/lib64/python" + minor + t
 	}
 	freeThreaded = t == "t" || strings.Contains(path.Base(prefix), "+freethreaded")
-	return h.patched(prefix, minor, t), stdlib, freeThreaded
+	return patched(h, prefix, minor, t), stdlib, freeThreaded
 }
 
 // patched completes 3.12 to 3.12.4 where a file beside the interpreter says so.
-func (h *host) patched(prefix, minor, t string) string {
+func patched(h *host, prefix, minor, t string) string {
 	for _, name := range []string{path.Base(prefix), strings.TrimPrefix(path.Base(prefix), "cpython-")} {
 		if v := pythonPatch().FindString(name); strings.HasPrefix(v, minor+".") {
 			return v
 		}
 	}
-	if v := h.condaPackage(prefix, "python"); strings.HasPrefix(v, minor+".") {
+	if v := condaPackage(h, prefix, "python"); strings.HasPrefix(v, minor+".") {
 		return v
 	}
 	header := h.bytes(prefix+"/include/python"+minor+t+"/patchlevel.h", 1<<16)
@@ -326,11 +326,11 @@ func (h *host) patched(prefix, minor, t string) string {
 
 // foreignArch is an interpreter's architecture where it is not the machine's,
 // such as a 32-bit Python on Windows or an Intel one on an Apple chip.
-func (h *host) foreignArch(file string) string {
+func foreignArch(h *host, file string) string {
 	header := h.bytes(file, 1024)
 	switch h.os {
 	case "linux":
-		if a := elfArch(header); a != "" && a != h.arch() {
+		if a := elfArch(header); a != "" && a != arch(h) {
 			return a
 		}
 	case "macos":

@@ -14,13 +14,10 @@ import (
 	"envfix/internal/xslices"
 )
 
-// torchSet are the distributions that torch and its companions consist of.
-var torchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)
-
 // distFiles reads every copy of the distributions; the files of those that torch imports
 // are compared with the disk.
-func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
-	infos, _ := h.infosIn(sites, ".dist-info")
+func distFiles(h *host, sites []string, e Env) []machine.DistFiles {
+	infos, _ := infosIn(h, sites, ".dist-info")
 	read := map[string]Dist{}
 	for _, d := range e.Dists {
 		read[d.Info] = d
@@ -29,10 +26,10 @@ func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
 	return each(infos, func(info string) machine.DistFiles {
 		d, ok := read[info]
 		if !ok {
-			d = h.dist(info)
+			d = readDist(h, info)
 		}
 		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
-		f.Installer = h.installer(info)
+		f.Installer = installer(h, info)
 		f.Gone = movedSource(h, info)
 		if d.Name == "torch" {
 			f.Module = d.Module
@@ -45,7 +42,7 @@ func (h *host) distFiles(sites []string, e Env) []machine.DistFiles {
 			f.ABI = platform
 		}
 		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
-			h.record(&f, info)
+			checkRecord(h, &f, info)
 		}
 		return f
 	})
@@ -86,10 +83,10 @@ func movedSource(h *host, info string) string {
 	return ""
 }
 
-// record compares RECORD with the disk: every file by existence, libraries by
+// checkRecord compares RECORD with the disk: every file by existence, libraries by
 // size too; nothing is hashed. What conda installs has other sizes than the wheel
 // that it was made of, so sizes count for pip and uv alone.
-func (h *host) record(d *machine.DistFiles, info string) {
+func checkRecord(h *host, d *machine.DistFiles, info string) {
 	byPip := d.Installer == "pip" || d.Installer == "uv"
 	data := h.bytes(info+"/RECORD", maxFile)
 	if len(data) == 0 {
@@ -113,7 +110,7 @@ func (h *host) record(d *machine.DistFiles, info string) {
 		if isLibrary(f.Path) {
 			d.Libraries = append(d.Libraries, f.Path)
 		}
-		h.compare(d, dirs, site+"/"+path.Clean(f.Path), f.Size, byPip)
+		compare(h, d, dirs, site+"/"+path.Clean(f.Path), f.Size, byPip)
 	}
 	if !itself && byPip { // it lists itself, by its specification
 		d.Record = "cut off"
@@ -132,7 +129,7 @@ func isLibrary(file string) bool {
 	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
 }
 
-func (h *host) compare(d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
+func compare(h *host, d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
 	dir, name := path.Split(file)
 	names, read := dirs[dir]
 	if !read { // one directory costs less than a question for each of its files

@@ -12,7 +12,7 @@ import (
 
 // shadows are files of the project, or of PYTHONPATH, that Python would import in place of
 // a module of its library, or of a package, that torch imports.
-func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
+func shadows(h *host, dir string, e Env) []machine.ImportPlace {
 	wanted := map[string]bool{}
 	for _, d := range e.Dists {
 		wanted[strings.ReplaceAll(d.Name, "-", "_")] = false
@@ -46,12 +46,12 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 			if place == machine.InPythonPath {
 				p.Origins = from.of(place, dir)
 			}
-			beside := h.dists([]string{dir})
+			beside := dists(h, []string{dir})
 			if i := slices.IndexFunc(beside, func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem }); i >= 0 {
 				p.Version = beside[i].Version
 			}
 			if !module {
-				p.Tag = h.builtFor(path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
+				p.Tag = builtFor(h, path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
 			}
 			out = append(out, p)
 		}
@@ -65,7 +65,7 @@ func (h *host) shadows(dir string, e Env) []machine.ImportPlace {
 
 // builtFor is the tag of the Python that the modules in a package are compiled for, where none
 // is for the one that is meant; "" no such.
-func (h *host) builtFor(dir, tag string) (other string) {
+func builtFor(h *host, dir, tag string) (other string) {
 	for _, sub := range append(h.names(dir), "") {
 		for _, name := range h.names(path.Join(dir, sub)) {
 			switch m := compiledTag().FindStringSubmatch(name); {

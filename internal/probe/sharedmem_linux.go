@@ -8,7 +8,7 @@ import (
 
 // sharedMem asks for the size of /dev/shm; nil: this is another machine's tree, or it
 // has none.
-func (h *host) sharedMem() *machine.SharedMem {
+func sharedMem(h *host) *machine.SharedMem {
 	var s unix.Statfs_t
 	if h.root != "" || unix.Statfs("/dev/shm", &s) != nil || s.Type != unix.TMPFS_MAGIC {
 		return nil

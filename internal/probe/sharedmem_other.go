@@ -5,7 +5,7 @@ package probe
 import "envfix/internal/machine"
 
 // sharedMem is nil where there is no /dev/shm.
-func (h *host) sharedMem() *machine.SharedMem { return nil }
+func sharedMem(h *host) *machine.SharedMem { return nil }
 
 // limits are not read.
 func limits(*host, *machine.Around) {}

@@ -20,15 +20,15 @@ type smiReport struct {
 
 // mayAskSMI reports whether nvidia-smi could know more than files do: a driver
 // is loaded (or this is Windows, or WSL), and the program is there.
-func (h *host) mayAskSMI(o gpuOptions, environment string, n nvidia) bool {
-	if h.root != "" || o.NVML == "off" || h.smi(o) == "" {
+func mayAskSMI(h *host, o gpuOptions, environment string, n nvidia) bool {
+	if h.root != "" || o.NVML == "off" || findSMI(h, o) == "" {
 		return false
 	}
 	return h.os == "windows" || environment == machine.WSL2 || !n.kernel.version.IsZero()
 }
 
-// smi finds nvidia-smi where drivers put it, before PATH.
-func (h *host) smi(o gpuOptions) string {
+// findSMI finds nvidia-smi where drivers put it, before PATH.
+func findSMI(h *host, o gpuOptions) string {
 	if o.SMI != "" {
 		return o.SMI
 	}
@@ -49,9 +49,9 @@ func (h *host) smi(o gpuOptions) string {
 var smiFields = []string{"driver_version", "index", "name", "uuid", "pci.bus_id", "memory.total", "compute_cap"}
 
 // askSMI runs nvidia-smi; nil: no answer, and a note says why.
-func (h *host) askSMI(ctx context.Context, o gpuOptions) *smiReport {
+func askSMI(ctx context.Context, h *host, o gpuOptions) *smiReport {
 	for _, fields := range [][]string{smiFields, smiFields[:len(smiFields)-1]} {
-		argv := []string{h.smi(o), "--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
+		argv := []string{findSMI(h, o), "--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
 		a := runLimited(ctx, o.limit(), argv, childEnv(h.vars), h.started)
 		if a.late {
 			h.note("nvidia-smi did not answer within %s: the driver hangs", o.limit())

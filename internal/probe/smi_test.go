@@ -50,7 +50,7 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 				o.Limit = 100 * time.Millisecond
 			}
 			h := newHost(hostOptions{OS: "linux", Env: os.Environ()})
-			r := h.askSMI(context.Background(), o)
+			r := askSMI(context.Background(), h, o)
 			if r == nil {
 				r = &smiReport{}
 			}
@@ -76,7 +76,7 @@ func TestMerge(t *testing.T) {
 	n := nvidia{bus: bus, kernel: kernelModule{version: version.ReadDotted("550.54.14"), flavour: "proprietary"}, report: &nvmlchild.Report{Driver: "550.54.14",
 		GPUs: []nvmlchild.GPU{{Name: "Tesla V100-SXM2-32GB", Major: 7, UUID: "GPU-1", PCIBus: "00000000:3B:00.0", PCIDevice: 0x1db510de, Memory: 34359738368},
 			{Name: "NVIDIA Graphics Device", PCIBus: "00000000:60:00.0", PCIDevice: 0x288210de}}}}
-	d := h.driver(n, machine.Bare)
+	d := findDriver(h, n, machine.Bare)
 	want := []machine.GPU{
 		{Vendor: "nvidia", Name: "Tesla V100-SXM2-32GB", SM: machine.MustSM("7.0"), UUID: "GPU-1", PCIID: "10de:1db5", Subsystem: "10de:1249", PCIAddress: "0000:3b:00.0",
 			MemoryBytes: 34359738368, Visible: true, KernelDriver: "nvidia", Evidence: "nvml"},
@@ -85,7 +85,7 @@ func TestMerge(t *testing.T) {
 		// Passed through to a virtual machine: on the bus, not NVML's.
 		{Vendor: "nvidia", Name: "NVIDIA GeForce RTX 3090", SM: machine.MustSM("8.6"), PCIID: "10de:2204", PCIAddress: "0000:5e:00.0", KernelDriver: "vfio-pci", Evidence: "pci"},
 	}
-	if diff := cmp.Diff(want, h.nvidiaGPUs(n, d, o)); diff != "" {
+	if diff := cmp.Diff(want, nvidiaGPUs(h, n, d, o)); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
 	wantDriver := &machine.Driver{Version: version.ReadDotted("550.54.14"), LoadedVersion: version.ReadDotted("550.54.14"), KernelModule: "proprietary", Evidence: "nvml"}

@@ -25,9 +25,9 @@ var insertLine = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?sys\.path(?:\.insert\( 
 // searchPath reads what the files that Python runs when it starts do to its search path (the
 // module site of its library), then the distributions that are on it. A line of a .pth file
 // names a directory that comes last, unless it begins with import.
-func (h *host) searchPath(e *Env) {
+func searchPath(h *host, e *Env) {
 	own := e.Sites
-	for _, file := range h.startFiles(own) {
+	for _, file := range startFiles(h, own) {
 		code := h.bytes(file, 256<<10)
 		at := func(offset int) machine.Origin {
 			return machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:offset], []byte("\n"))}
@@ -61,7 +61,7 @@ func (h *host) searchPath(e *Env) {
 			}
 		}
 	}
-	e.Dists = h.dists(e.Sites)
+	e.Dists = dists(h, e.Sites)
 }
 
 var (
@@ -87,7 +87,7 @@ func startFault(file string, code []byte) machine.StartFault {
 }
 
 // startFiles are sitecustomize, usercustomize and the .pth files.
-func (h *host) startFiles(sites []string) []string {
+func startFiles(h *host, sites []string) []string {
 	var files []string
 	for _, dir := range append(strings.FieldsFunc(h.env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
 		for _, name := range h.names(dir) {
@@ -101,9 +101,9 @@ func (h *host) startFiles(sites []string) []string {
 
 // atStart reads what sitecustomize, usercustomize and the .pth files set (the module site
 // of Python's library).
-func (h *host) atStart(sites []string) []machine.Variable {
+func atStart(h *host, sites []string) []machine.Variable {
 	var out []machine.Variable
-	for _, file := range h.startFiles(sites) {
+	for _, file := range startFiles(h, sites) {
 		code := h.bytes(file, 256<<10)
 		for _, a := range environSets(code) {
 			if _, set := h.env[a.variable]; !tracked().MatchString(a.variable) || set && a.text != "" {

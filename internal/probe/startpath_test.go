@@ -135,7 +135,7 @@ func TestUserSiteOfVenv(t *testing.T) {
 	write(t, root+user+"/torch-2.9.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.9.1\n"), 0o644)
 	for env, want := range map[string]int{"A=b": 1, "PYTHONNOUSERSITE=1": 0} {
 		h := newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/u", env}})
-		if got := h.readEnv("/env").Dists; len(got) != want {
+		if got := readEnv(h, "/env").Dists; len(got) != want {
 			t.Errorf("%s: %v", env, got)
 		}
 	}

@@ -21,8 +21,8 @@ var tegraGPUs = map[string]Device{
 
 // jetson completes the GPU of a Jetson by its device tree: NVML does not list it
 // up to JetPack 5, and does not tell its capability up to Orin.
-func (h *host) jetson(gpus []machine.GPU) []machine.GPU {
-	d, ok := tegraGPUs[h.tegra()]
+func jetson(h *host, gpus []machine.GPU) []machine.GPU {
+	d, ok := tegraGPUs[tegra(h)]
 	if !ok {
 		return gpus
 	}
@@ -43,7 +43,7 @@ func (h *host) jetson(gpus []machine.GPU) []machine.GPU {
 
 // sharedMemory gives NVIDIA's GPUs that share the CPU's memory that size: NVML
 // does not support the question there.
-func (h *host) sharedMemory(gpus []machine.GPU) {
+func sharedMemory(h *host, gpus []machine.GPU) {
 	for i := range gpus {
 		g := &gpus[i]
 		if !g.Integrated || g.MemoryBytes > 0 {

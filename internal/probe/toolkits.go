@@ -18,17 +18,17 @@ var (
 	cudaHeader = lazy.Regexp(`#define CUDA_VERSION (\d{4,5})`)
 )
 
-// toolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
+// findToolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
 // one whose nvcc is on PATH. A directory without nvcc or a version is none: CUDA
 // images leave /usr/local/cuda with libraries alone.
-func (h *host) toolkits() []machine.Toolkit {
+func findToolkits(h *host, on programs) []machine.Toolkit {
 	var dirs []string
 	add := func(dir string) {
 		if dir != "" && h.abs(dir) {
 			dirs = append(dirs, path.Clean(dir))
 		}
 	}
-	for _, program := range h.onPath("nvcc") {
+	for _, program := range on["nvcc"] {
 		add(path.Dir(path.Dir(program)))
 	}
 	add(h.env["CUDA_HOME"])
@@ -51,7 +51,7 @@ func (h *host) toolkits() []machine.Toolkit {
 			continue
 		}
 		seen = append(seen, real)
-		if v := h.toolkitVersion(dir, real); !v.IsZero() {
+		if v := toolkitVersion(h, dir, real); !v.IsZero() {
 			out = append(out, machine.Toolkit{Version: v, Path: dir})
 		}
 	}
@@ -60,7 +60,7 @@ func (h *host) toolkits() []machine.Toolkit {
 
 // toolkitVersion reads the version that a toolkit states (version.json since
 // 11.1, version.txt before), its header, or its directory's name.
-func (h *host) toolkitVersion(dir, real string) version.Dotted {
+func toolkitVersion(h *host, dir, real string) version.Dotted {
 	var stated struct{ CUDA struct{ Version string } }
 	if json.Unmarshal(h.bytes(dir+"/version.json", 1<<16), &stated) == nil {
 		if v := cudaVersion(stated.CUDA.Version); !v.IsZero() {

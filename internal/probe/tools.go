@@ -19,25 +19,22 @@ var toolNames = []string{
 	"gcc", "cc", "git", "docker", "podman", "nvidia-ctk", "sbatch", "qsub", "bsub", "flux",
 }
 
-var toolSet = func() map[string]bool {
-	set := xslices.Set(toolNames, func(name string) string { return name })
-	return set
-}()
+var toolSet = xslices.Set(toolNames, func(name string) string { return name })
 
-// tools finds programs on PATH, and those of the administrator where a user's
+// findTools finds programs on PATH, and those of the administrator where a user's
 // PATH lacks them. Conda often is a shell function alone; CONDA_EXE names it.
-func (h *host) tools() []machine.Tool {
+func findTools(h *host, on programs) []machine.Tool {
 	var out []machine.Tool
 	for _, name := range toolNames {
-		p := h.firstOnPath(name)
+		p := on.first(name)
 		if p == "" && strings.HasSuffix(name, "conda") || p == "" && name == "mamba" {
-			p = h.condaProgram(name)
+			p = condaProgram(h, name)
 		}
 		if p == "" && name == "uv" {
-			p = h.firstProgram(h.home+"/.local/bin/uv", h.home+"/.cargo/bin/uv")
+			p = firstProgram(h, h.home+"/.local/bin/uv", h.home+"/.cargo/bin/uv")
 		}
 		if p != "" {
-			out = append(out, machine.Tool{Name: name, Path: p, Version: h.toolVersion(name, p)})
+			out = append(out, machine.Tool{Name: name, Path: p, Version: toolVersion(h, name, p)})
 		}
 	}
 	return out
@@ -46,44 +43,51 @@ func (h *host) tools() []machine.Tool {
 // systemDirs complete PATH for the programs of the system.
 var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// onPath returns every place of PATH, and of the system's directories after it,
-// where a tool of that name lies. Each directory is listed once, instead of
-// asking it for every tool.
-func (h *host) onPath(name string) []string {
-	if h.found == nil {
-		h.found = map[string][]string{}
-		for _, dir := range h.programDirs() {
-			for _, file := range h.once(dir) {
-				tool := file
-				if h.os == "windows" {
-					tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
-				}
-				if !toolSet[tool] || !h.isProgram(path.Join(dir, file)) {
-					continue
-				}
-				if program := h.behindShim(dir, file); program != "" {
-					h.found[tool] = append(h.found[tool], program)
-				}
+// programs are the tools that lie on PATH by name, each with every place.
+type programs map[string][]string
+
+// onPath finds the tools in PATH, and in the system's directories after it. Each
+// directory is listed once, instead of asking it for every tool.
+func onPath(h *host) programs {
+	on := programs{}
+	for _, dir := range programDirs(h) {
+		for _, file := range h.once(dir) {
+			tool := file
+			if h.os == "windows" {
+				tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
+			}
+			if !toolSet[tool] || !h.isProgram(path.Join(dir, file)) {
+				continue
+			}
+			if program := behindShim(h, dir, file); program != "" {
+				on[tool] = append(on[tool], program)
 			}
 		}
 	}
-	return h.found[name]
+	return on
+}
+
+func (on programs) first(name string) string {
+	if len(on[name]) > 0 {
+		return on[name][0]
+	}
+	return ""
 }
 
 // behindShim is the program that a file of a directory stands for: itself, but for
 // pyenv's shims, which answer only where the version that .python-version or
 // PYENV_VERSION names has the program. What they stand for runs everywhere: that
 // of the chosen version, else of any; "" none has it.
-func (h *host) behindShim(dir, file string) string {
+func behindShim(h *host, dir, file string) string {
 	if path.Base(dir) != "shims" {
 		return path.Join(dir, file)
 	}
-	root := h.pyenvRoot()
+	root := pyenvRoot(h)
 	if root == "" || dir != root+"/shims" {
 		return path.Join(dir, file)
 	}
 	found := ""
-	h.pyenvVersions(root, func(bin string) {
+	pyenvVersions(h, root, func(bin string) {
 		if found == "" && h.isProgram(bin+"/"+file) {
 			found = bin + "/" + file
 		}
@@ -91,7 +95,7 @@ func (h *host) behindShim(dir, file string) string {
 	return found
 }
 
-func (h *host) programDirs() []string {
+func programDirs(h *host) []string {
 	dirs := h.pathDirs()
 	if h.os == "windows" {
 		return dirs
@@ -102,14 +106,7 @@ func (h *host) programDirs() []string {
 	return dirs
 }
 
-func (h *host) firstOnPath(name string) string {
-	if all := h.onPath(name); len(all) > 0 {
-		return all[0]
-	}
-	return ""
-}
-
-func (h *host) firstProgram(paths ...string) string {
+func firstProgram(h *host, paths ...string) string {
 	for _, p := range paths {
 		if h.abs(p) && h.isProgram(p) {
 			return p
@@ -118,15 +115,15 @@ func (h *host) firstProgram(paths ...string) string {
 	return ""
 }
 
-func (h *host) condaProgram(name string) string {
+func condaProgram(h *host, name string) string {
 	exe := map[string]string{"conda": h.env["CONDA_EXE"], "mamba": h.env["MAMBA_EXE"], "micromamba": h.env["MAMBA_EXE"]}[name]
 	if exe != "" && path.Base(exe) == name {
-		if p := h.firstProgram(exe); p != "" {
+		if p := firstProgram(h, exe); p != "" {
 			return p
 		}
 	}
-	for _, root := range h.condaRoots() {
-		if p := h.firstProgram(root+"/bin/"+name, root+"/Scripts/"+name+".exe"); p != "" {
+	for _, root := range condaRoots(h) {
+		if p := firstProgram(h, root+"/bin/"+name, root+"/Scripts/"+name+".exe"); p != "" {
 			return p
 		}
 	}
@@ -135,14 +132,14 @@ func (h *host) condaProgram(name string) string {
 
 // toolVersion reads the version of a tool from the files around it; "" where
 // only running it would tell.
-func (h *host) toolVersion(name, file string) string {
+func toolVersion(h *host, name, file string) string {
 	real := h.resolved(file)
 	prefix := path.Dir(path.Dir(real))
 	switch name {
 	case "conda", "mamba":
-		return h.condaPackage(prefix, name)
+		return condaPackage(h, prefix, name)
 	case "pip", "pip3", "uv":
-		for _, site := range h.sitePackages(prefix) {
+		for _, site := range sitePackages(h, prefix) {
 			for _, d := range slices.Sorted(slices.Values(h.once(site))) {
 				if rest, ok := strings.CutPrefix(d, strings.TrimSuffix(name, "3")+"-"); ok && strings.HasSuffix(rest, ".dist-info") {
 					return strings.TrimSuffix(rest, ".dist-info")
@@ -155,13 +152,13 @@ func (h *host) toolVersion(name, file string) string {
 
 // privilege is root, sudo where this user is in a group that may become root, or
 // none. It is unknown below a root directory.
-func (h *host) privilege() string {
+func privilege(h *host, on programs) string {
 	switch {
 	case h.root != "" || h.os == "windows":
 		return ""
 	case os.Geteuid() == 0:
 		return "root"
-	case h.firstOnPath("sudo") == "" && h.firstOnPath("doas") == "":
+	case len(on["sudo"]) == 0 && len(on["doas"]) == 0:
 		return "none"
 	}
 	groups, _ := os.Getgroups()

@@ -18,8 +18,8 @@ var unitDirs = map[bool][]string{
 // unitFiles are the files of the systemd service that this process is part of, and
 // the files of variables that they name. A login's shell is part of a scope, which
 // sets none.
-func (h *host) unitFiles() []setter {
-	unit, user := h.ownUnit()
+func unitFiles(h *host) []setter {
+	unit, user := ownUnit(h)
 	if unit == "" {
 		return nil
 	}
@@ -34,14 +34,14 @@ func (h *host) unitFiles() []setter {
 		}
 		for _, name := range names {
 			out = append(out, setter{machine.OriginSystemd, unit, dir + "/" + name, systemdText})
-			for _, s := range h.dir(machine.OriginSystemd, dir+"/"+name+".d", ".conf", systemdText) {
+			for _, s := range settersIn(h, machine.OriginSystemd, dir+"/"+name+".d", ".conf", systemdText) {
 				s.name = unit
 				out = append(out, s)
 			}
 		}
 	}
 	for _, s := range out {
-		for line := range strings.Lines(string(h.bytes(h.atHome(s.file), 1<<18))) {
+		for line := range strings.Lines(string(h.bytes(atHome(h, s.file), 1<<18))) {
 			file, ok := strings.CutPrefix(strings.TrimSpace(line), "EnvironmentFile=")
 			if file = strings.TrimPrefix(file, "-"); ok && path.IsAbs(file) && len(out) < 200 {
 				out = append(out, setter{machine.OriginSystemd, unit, file, shellText})
@@ -53,7 +53,7 @@ func (h *host) unitFiles() []setter {
 
 // ownUnit is the service whose control group holds this process, and whether it is
 // one of a user's own manager; "" none.
-func (h *host) ownUnit() (unit string, user bool) {
+func ownUnit(h *host) (unit string, user bool) {
 	for line := range strings.Lines(cmp.Or(h.cgroups, h.text("/proc/self/cgroup"))) {
 		_, rest, _ := strings.Cut(line, ":")
 		controller, group, _ := strings.Cut(rest, ":")

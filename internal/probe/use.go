@@ -26,13 +26,13 @@ var throttles = []struct {
 
 // gpuUse turns what the child said into facts. whole is the GPU that a slice is
 // part of, whose setting and health are the slice's too; nil: u is a whole GPU.
-func (h *host) gpuUse(u, whole *nvmlchild.Use) *machine.GPUUse {
+func gpuUse(h *host, u, whole *nvmlchild.Use) *machine.GPUUse {
 	if u == nil {
 		return nil
 	}
 	out := &machine.GPUUse{MemoryUsed: amount(u.Used), Unread: map[string]string{}}
 	if u.Listed {
-		out.Processes = h.processes(u.Processes)
+		out.Processes = processes(h, u.Processes)
 	}
 	s := u
 	if whole != nil {
@@ -105,7 +105,7 @@ func whyUnread(code int) string {
 
 // processes names who holds the memory of a GPU, the largest first. One process
 // may stand in both of NVML's lists, with the same memory.
-func (h *host) processes(list []nvmlchild.Process) []machine.Process {
+func processes(h *host, list []nvmlchild.Process) []machine.Process {
 	out := []machine.Process{}
 	host := h.procs().HostPIDs()
 	for _, p := range list {
@@ -116,7 +116,7 @@ func (h *host) processes(list []nvmlchild.Process) []machine.Process {
 			continue
 		}
 		one := machine.Process{PID: int(p.PID), Kind: p.Kind, Memory: amount(p.Memory)}
-		h.identify(&one, host)
+		identify(h, &one, host)
 		out = append(out, one)
 	}
 	slices.SortStableFunc(out, func(a, b machine.Process) int {
@@ -133,7 +133,7 @@ func (h *host) processes(list []nvmlchild.Process) []machine.Process {
 
 // identify finds a process in /proc. Where PIDs are not the machine's, one that is
 // there counts only if it has the GPU open: the same number may be another's.
-func (h *host) identify(p *machine.Process, host bool) {
+func identify(h *host, p *machine.Process, host bool) {
 	of := h.procs().Of(p.PID)
 	name := of.Name()
 	switch {

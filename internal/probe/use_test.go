@@ -61,7 +61,7 @@ func TestProcesses(t *testing.T) {
 	hidden := machine.UnseenNamespace
 	big, small := new(int64(5<<30)), new(int64(1<<20))
 	want := []machine.Process{{PID: 42, Kind: "compute", Memory: big, Unseen: hidden}, {PID: 7, Kind: "graphics", Memory: small, Unseen: hidden}, {PID: 99, Kind: "compute", Unseen: hidden}}
-	if diff := cmp.Diff(want, h.processes(list)); diff != "" {
+	if diff := cmp.Diff(want, processes(h, list)); diff != "" {
 		t.Errorf("in a container: %s", diff)
 	}
 
@@ -69,7 +69,7 @@ func TestProcesses(t *testing.T) {
 	want[0].Unseen, want[0].User, want[0].Name, want[0].Command = "", user, "python3", "python3train.py"
 	want[0].Command = text.Printable("python3 \x1b[31mtrain.py")
 	h = newHost(hostOptions{Root: tree(t, files), OS: "linux"})
-	if diff := cmp.Diff(want, h.processes(list)); diff != "" {
+	if diff := cmp.Diff(want, processes(h, list)); diff != "" {
 		t.Errorf("in a container, with the GPU open: %s", diff)
 	}
 
@@ -77,7 +77,7 @@ func TestProcesses(t *testing.T) {
 	want[1].Unseen, want[1].User, want[1].Name, want[1].Command = "", user, "Xorg", "Xorg"
 	want[2].Unseen = machine.UnseenGone
 	h = newHost(hostOptions{Root: tree(t, files), OS: "linux"})
-	if diff := cmp.Diff(want, h.processes(list)); diff != "" {
+	if diff := cmp.Diff(want, processes(h, list)); diff != "" {
 		t.Errorf("on the machine: %s", diff)
 	}
 }
@@ -89,15 +89,15 @@ func TestGPUUse(t *testing.T) {
 	want := &machine.GPUUse{ComputeMode: "exclusive_process", Persistence: new(true), ECC: &machine.ECC{Enabled: true, Volatile: new(int64(0))},
 		Throttle: []string{machine.ThrottlePowerCap, machine.ThrottleHWSlowdown, machine.ThrottleHWHeat}, PowerLimit: new(700),
 		Unread: map[string]string{"remapped_rows": "this driver's library does not tell", "processes": "this GPU does not tell", "ecc.aggregate_uncorrected": "no permission"}}
-	if diff := cmp.Diff(want, h.gpuUse(whole, nil)); diff != "" {
+	if diff := cmp.Diff(want, gpuUse(h, whole, nil)); diff != "" {
 		t.Error(diff)
 	}
 	slice := &nvmlchild.Use{Used: new(uint64(1 << 30)), Listed: true}
 	want.MemoryUsed, want.Processes = new(int64(1<<30)), []machine.Process{}
-	if diff := cmp.Diff(want, h.gpuUse(slice, whole)); diff != "" {
+	if diff := cmp.Diff(want, gpuUse(h, slice, whole)); diff != "" {
 		t.Errorf("a slice: %s", diff)
 	}
-	if got := h.gpuUse(nil, nil); got != nil {
+	if got := gpuUse(h, nil, nil); got != nil {
 		t.Errorf("not asked: %v", got)
 	}
 }
@@ -131,7 +131,7 @@ func TestKernelLog(t *testing.T) {
 		"nothing to read": {nil, &machine.KernelLog{Refused: "this system has no /dev/kmsg; `journalctl -k -b | grep -i xid` may show errors of GPUs", Errors: []machine.KernelError{}}},
 	} {
 		h := newHost(hostOptions{Root: tree(t, test.files), OS: "linux"})
-		if diff := cmp.Diff(test.want, h.kernelLog(t.Context(), gpuOptions{}, machine.Platform{Environment: machine.Bare})); diff != "" {
+		if diff := cmp.Diff(test.want, kernelLog(t.Context(), h, gpuOptions{}, machine.Platform{Environment: machine.Bare})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

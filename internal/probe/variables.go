@@ -13,9 +13,9 @@ import (
 // tracked are the variables whose setting is looked for.
 var tracked = lazy.Regexp("^(?:" + machine.OneValue + ")$")
 
-// variables reads what is set of them, and where: in this shell, or by a file that every
+// shellVariables reads what is set of them, and where: in this shell, or by a file that every
 // Python of the environment runs when it starts.
-func (h *host) variables(sites []string) []machine.Variable {
+func shellVariables(h *host, sites []string) []machine.Variable {
 	var out []machine.Variable
 	from := &origins{h: h}
 	for name, value := range h.env {
@@ -24,7 +24,7 @@ func (h *host) variables(sites []string) []machine.Variable {
 		}
 	}
 	slices.SortFunc(out, func(a, b machine.Variable) int { return strings.Compare(a.Name, b.Name) })
-	return append(out, h.atStart(sites)...)
+	return append(out, atStart(h, sites)...)
 }
 
 // A line of Python that sets a variable whatever happens: it is not indented.
@@ -55,7 +55,7 @@ func (o *origins) ofValue(variable, value string) []machine.Origin {
 			out = append(out, at)
 		}
 	}
-	if at := o.h.ownState(variable, func(v string, set bool) bool { return set && v == value }); len(out) == 0 && at.Kind != "" {
+	if at := ownState(o.h, variable, func(v string, set bool) bool { return set && v == value }); len(out) == 0 && at.Kind != "" {
 		out = append(out, at)
 	}
 	return out
