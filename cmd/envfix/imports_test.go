@@ -57,7 +57,8 @@ var layers = map[string][]string{
 	"internal/reach":             {},
 	"internal/loader":            {},
 	"internal/clone":             {"internal/system", "internal/fail"}, // a repository by git
-	"internal/probe":             {"internal/loader", "internal/near", "internal/proc", "internal/machine", "internal/version", "internal/nvmlchild", "internal/nvmlchild/carried"},
+	"internal/probe/sysroot":     {"internal/machine", "internal/proc"},
+	"internal/probe":             {"internal/probe/sysroot", "internal/loader", "internal/machine", "internal/near", "internal/nvmlchild", "internal/nvmlchild/carried", "internal/proc", "internal/version"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
 	"internal/apply":             {"internal/fail", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
@@ -140,7 +141,7 @@ var walls = map[string][]string{
 	"golang.org/x/sys":                          {"internal/probe", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"kernel.org/pub/linux/libs/security/libcap": {"internal/system"},
-	"golang.org/x/sync":                         {"internal/index", "internal/propose", "internal/team", "internal/probe", "internal/fleet"},
+	"golang.org/x/sync":                         {"internal/probe/sysroot", "internal/index", "internal/propose", "internal/team", "internal/fleet"},
 	"golang.org/x/tools":                        {"internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},

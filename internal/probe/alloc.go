@@ -9,21 +9,22 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/near"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
 // allocOptions are those that a variable names and the torch at a path does not know: the
 // names of its options are texts in its libraries.
-func allocOptions(h *host, torch string) []machine.BadOption {
+func allocOptions(h *sysroot.Host, torch string) []machine.BadOption {
 	var out []machine.BadOption
 	var libraries []byte
 	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {
-		value := h.env[name]
+		value := h.Env[name]
 		if value == "" {
 			continue
 		}
 		if libraries == nil {
-			libraries = append(h.bytes(torch+"/lib/libc10_cuda.so", maxFile), h.bytes(torch+"/lib/libc10.so", maxFile)...)
+			libraries = append(h.Bytes(torch+"/lib/libc10_cuda.so", sysroot.MaxFile), h.Bytes(torch+"/lib/libc10.so", sysroot.MaxFile)...)
 		}
 		known := func(option string) bool { return bytes.Contains(libraries, []byte("\x00"+option+"\x00")) }
 		if !known("max_split_size_mb") {

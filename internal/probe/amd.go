@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -29,18 +30,18 @@ type kfdNode struct {
 const kfdNodes = "/sys/class/kfd/kfd/topology/nodes"
 
 // kfd reads the topology that the amdgpu driver shows to ROCm.
-func kfd(h *host) []kfdNode {
+func kfd(h *sysroot.Host) []kfdNode {
 	var out []kfdNode
-	for _, id := range h.names(kfdNodes) {
-		p := properties(h.text(kfdNodes + "/" + id + "/properties"))
+	for _, id := range h.Names(kfdNodes) {
+		p := properties(h.Text(kfdNodes + "/" + id + "/properties"))
 		if p["gfx_target_version"] == 0 || p["simd_count"] == 0 || p["vendor_id"] != 0x1002 {
 			continue
 		}
 		n := kfdNode{gfx: gfxName(p["gfx_target_version"]), device: fmt.Sprintf("%04x", p["device_id"]&0xffff), cpuCores: p["cpu_cores_count"]}
 		loc := p["location_id"] // bus << 8 | device << 3 | function
 		n.address = fmt.Sprintf("%04x:%02x:%02x.%x", p["domain"]&0xffff, loc>>8&0xff, loc>>3&0x1f, loc&7)
-		for _, bank := range h.names(kfdNodes + "/" + id + "/mem_banks") {
-			b := properties(h.text(kfdNodes + "/" + id + "/mem_banks/" + bank + "/properties"))
+		for _, bank := range h.Names(kfdNodes + "/" + id + "/mem_banks") {
+			b := properties(h.Text(kfdNodes + "/" + id + "/mem_banks/" + bank + "/properties"))
 			// heap_type 1 and 2: the GPU's own memory
 			if (b["heap_type"] == 1 || b["heap_type"] == 2) && b["size_in_bytes"] < 1<<50 {
 				n.memory += int64(b["size_in_bytes"])
@@ -71,7 +72,7 @@ func gfxName(v uint64) string {
 
 // amdGPUs lists AMD's GPUs: what the ROCm kernel driver shows, and what else is
 // on the bus, which ROCm cannot use.
-func amdGPUs(h *host, bus []pciGPU, o gpuOptions) []machine.GPU {
+func amdGPUs(h *sysroot.Host, bus []pciGPU, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	for _, p := range bus {
 		if p.Vendor == "1002" {
@@ -99,8 +100,8 @@ func amdGPUs(h *host, bus []pciGPU, o gpuOptions) []machine.GPU {
 
 // nameAMD takes the names from libdrm's list, "device, revision, name" per line,
 // which tells apart what shares a device id.
-func nameAMD(h *host, gpus []machine.GPU, bus []pciGPU) {
-	list := h.text("/usr/share/libdrm/amdgpu.ids")
+func nameAMD(h *sysroot.Host, gpus []machine.GPU, bus []pciGPU) {
+	list := h.Text("/usr/share/libdrm/amdgpu.ids")
 	for i := range gpus {
 		p, _, _ := takeAddress(bus, gpus[i].PCIAddress)
 		for line := range strings.Lines(list) {
@@ -133,24 +134,24 @@ func targets(gpus []machine.GPU, o gpuOptions) {
 
 // kfdAccess judges the device that ROCm needs: without it no GPU is usable, and
 // without permission this user must be put into a group.
-func kfdAccess(h *host, gpus []machine.GPU) {
+func kfdAccess(h *sysroot.Host, gpus []machine.GPU) {
 	if !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.Visible }) {
 		return
 	}
-	if !h.exists("/dev/kfd") {
-		h.note("/dev/kfd is missing: ROCm cannot reach the GPU (in a container: `--device /dev/kfd --device /dev/dri`)")
+	if !h.Exists("/dev/kfd") {
+		h.Note("/dev/kfd is missing: ROCm cannot reach the GPU (in a container: `--device /dev/kfd --device /dev/dri`)")
 		for i := range gpus {
 			gpus[i].Visible = false
 		}
 		return
 	}
-	if h.root != "" {
+	if h.Root != "" {
 		return
 	}
 	f, err := os.OpenFile("/dev/kfd", os.O_RDWR, 0)
 	if err == nil {
 		f.Close()
 	} else if os.IsPermission(err) {
-		h.note("/dev/kfd: no permission; ROCm needs the groups render and video")
+		h.Note("/dev/kfd: no permission; ROCm needs the groups render and video")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +12,7 @@ import (
 
 // appleGPUs is the GPU of an Apple chip, which shares the chip's memory. Macs
 // with Intel processors have none that PyTorch still builds for.
-func appleGPUs(h *host) []machine.GPU {
+func appleGPUs(h *sysroot.Host) []machine.GPU {
 	brand, err := unix.Sysctl("machdep.cpu.brand_string")
 	if err != nil || !strings.HasPrefix(brand, "Apple") {
 		return nil

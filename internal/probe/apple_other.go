@@ -2,7 +2,10 @@
 
 package probe
 
-import "envfix/internal/machine"
+import (
+	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
+)
 
 // appleGPUs is the GPU of an Apple chip; other systems cannot ask.
-func appleGPUs(h *host) []machine.GPU { return nil }
+func appleGPUs(h *sysroot.Host) []machine.GPU { return nil }

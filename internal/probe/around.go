@@ -6,12 +6,12 @@ import "envfix/internal/machine"
 func Around(o Options) *machine.Around {
 	h := o.host()
 	kernels := jupyterKernels(h)
-	if h.os != "linux" {
+	if h.OS != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}
 	a := &machine.Around{Kernels: kernels, Switches: switches(h), SharedMem: sharedMem(h)}
 	limits(h, a)
-	a.Nodes, a.Networks = nodes(h), h.names("/sys/class/net")
+	a.Nodes, a.Networks = nodes(h), h.Names("/sys/class/net")
 	if !inContainer(h) {
 		if a.Switches > 0 {
 			a.Fabric = fabric(h)

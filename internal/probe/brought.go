@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/probe/sysroot"
 )
 
 func isELF(file string) bool {
@@ -21,13 +22,13 @@ var brought = lazy.Regexp(
 )
 
 // addLinks adds what a library asks for.
-func addLinks(h *host, list []string, file string) []string {
+func addLinks(h *sysroot.Host, list []string, file string) []string {
 	o := loaderFiles(h).Read(file)
 	if o == nil {
 		return list
 	}
 	for _, name := range o.Needed {
-		if brought().MatchString(name) && !slices.Contains(list, name) && !h.exists(path.Dir(file)+"/"+name) {
+		if brought().MatchString(name) && !slices.Contains(list, name) && !h.Exists(path.Dir(file)+"/"+name) {
 			list = append(list, name)
 		}
 	}

@@ -3,6 +3,8 @@ package probe
 import (
 	"slices"
 	"testing"
+
+	"envfix/internal/probe/sysroot"
 )
 
 // TestClashes: packages that are one for several kinds of machines lie over each other where
@@ -23,7 +25,7 @@ func TestClashes(t *testing.T) {
 		write(t, root+site+"/"+info+".dist-info/METADATA", []byte("Version: 1\n"), 0o644)
 		write(t, root+site+"/"+info+".dist-info/RECORD", []byte(record), 0o644)
 	}
-	h := newHost(hostOptions{Root: root, OS: "linux"})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
 	got := clashes(h, dists(h, []string{site}))
 	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}, {"tflite", "tflite-gpu"}}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -28,18 +29,18 @@ func parseCondaRecord(file string) (CondaRecord, bool) {
 }
 
 // condaRoots are the usual places of conda installations.
-func condaRoots(h *host) []string {
+func condaRoots(h *sysroot.Host) []string {
 	var out []string
 	add := func(dir string) {
-		if h.abs(dir) && !slices.Contains(out, dir) && h.isDir(dir+"/conda-meta") {
+		if h.Abs(dir) && !slices.Contains(out, dir) && h.IsDir(dir+"/conda-meta") {
 			out = append(out, dir)
 		}
 	}
-	if exe := h.env["CONDA_EXE"]; exe != "" {
+	if exe := h.Env["CONDA_EXE"]; exe != "" {
 		add(path.Dir(path.Dir(exe)))
 	}
-	add(h.env["MAMBA_ROOT_PREFIX"])
-	for _, base := range []string{h.home, "/opt", "/usr/local"} {
+	add(h.Env["MAMBA_ROOT_PREFIX"])
+	for _, base := range []string{h.Home, "/opt", "/usr/local"} {
 		for _, name := range []string{"miniforge3", "mambaforge", "miniconda3", "anaconda3", "miniconda", "anaconda", "conda", "micromamba"} {
 			add(base + "/" + name)
 		}
@@ -49,8 +50,8 @@ func condaRoots(h *host) []string {
 
 // condaPackage returns the version of a package in a conda environment, from the
 // name of its record: conda-24.9.2-py312h7900ff3_0.json.
-func condaPackage(h *host, prefix, name string) string {
-	for _, file := range h.names(prefix + "/conda-meta") {
+func condaPackage(h *sysroot.Host, prefix, name string) string {
+	for _, file := range h.Names(prefix + "/conda-meta") {
 		if p, ok := parseCondaRecord(file); ok && p.Name == name {
 			return p.Version
 		}

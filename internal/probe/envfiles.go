@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -39,15 +40,15 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	f.Variables, f.Shadows, f.Clashes = shellVariables(h, e.Sites), shadows(h, o.Dir, e), clashes(h, e.Dists)
 	f.Elsewhere = startedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
-		if at := h.env[name]; at != "" && h.abs(at) && !h.exists(at) {
+		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
 			f.Notes = append(f.Notes, name+" is not there")
 		}
 	}
 	if cfg := readPyvenv(h, e.Dir); cfg != nil {
 		f.Base, f.Python = cfg.home, e.fault(h, cfg.home)
 	}
-	if line, _, _ := strings.Cut(h.text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
-		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.resolvedDir(path.Dir(program)) != h.resolvedDir(e.Dir+"/bin") {
+	if line, _, _ := strings.Cut(h.Text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
+		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.ResolvedDir(path.Dir(program)) != h.ResolvedDir(e.Dir+"/bin") {
 			f.Pip = text.Printable(program)
 		}
 	}
@@ -61,9 +62,9 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	defer wait.Wait()
 	wait.Go(func() { f.Dists = distFiles(h, sites, e) })
 	_, left := infosIn(h, e.Sites)
-	left = slices.DeleteFunc(left, func(dir string) bool { return !h.isDir(dir) })
-	f.Leftovers = text.Each(left[:min(len(left), maxNamed)], text.Printable)
-	if h.os != "linux" || f.Python == machine.PythonCopied {
+	left = slices.DeleteFunc(left, func(dir string) bool { return !h.IsDir(dir) })
+	f.Leftovers = text.Each(left[:min(len(left), sysroot.MaxNamed)], text.Printable)
+	if h.OS != "linux" || f.Python == machine.PythonCopied {
 		return f // the rest is about ELF files, and what that one would load
 	}
 	for _, i := range f.Imports {
@@ -87,12 +88,12 @@ func Held(o Options) *machine.Held {
 	h := o.host()
 	dir := activeEnv(h, o.choice())
 	cfg := readPyvenv(h, dir)
-	if dir == "" || cfg == nil || h.os != "linux" {
+	if dir == "" || cfg == nil || h.OS != "linux" {
 		return nil
 	}
 	held := &machine.Held{System: cfg.system, Files: true}
 	infos, left := infosIn(h, sitePackages(h, dir), ".dist-info", ".egg-info", ".egg-link")
 	held.Dists = heldDists(h, infos)
-	held.Leftovers = text.Each(left[:min(len(left), maxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
+	held.Leftovers = text.Each(left[:min(len(left), sysroot.MaxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
 	return held
 }

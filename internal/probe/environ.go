@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -27,9 +28,9 @@ var (
 )
 
 // environ returns the variables that matter, without credentials.
-func environ(h *host) map[string]string {
+func environ(h *sysroot.Host) map[string]string {
 	out := map[string]string{}
-	for name, value := range h.env {
+	for name, value := range h.Env {
 		if !matters(name) || len(value) > 32<<10 {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -40,7 +41,7 @@ type Dist struct {
 }
 
 // readEnv reads an environment's directory.
-func readEnv(h *host, dir string) Env {
+func readEnv(h *sysroot.Host, dir string) Env {
 	e := Env{Dir: dir}
 	if p, ok := describePython(h, envPython(h, dir)); ok {
 		e.Python = p
@@ -54,7 +55,7 @@ func readEnv(h *host, dir string) Env {
 		e.Sites = append(e.Sites, sitesOf(h, path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
 	searchPath(h, &e)
-	for _, name := range h.names(dir + "/conda-meta") {
+	for _, name := range h.Names(dir + "/conda-meta") {
 		if r, ok := parseCondaRecord(name); ok {
 			e.Conda = append(e.Conda, r)
 		}
@@ -64,7 +65,7 @@ func readEnv(h *host, dir string) Env {
 
 // readInterpreter reads what an interpreter sees: its environment, where it is one's, as in
 // an image whose PATH begins with the environment that nothing activates.
-func readInterpreter(h *host, p machine.Python) Env {
+func readInterpreter(h *sysroot.Host, p machine.Python) Env {
 	for _, dir := range []string{path.Dir(p.Path), path.Dir(path.Dir(p.Path))} { // conda on Windows; all others
 		if isEnv(h, dir) {
 			return readEnv(h, dir)
@@ -74,8 +75,8 @@ func readInterpreter(h *host, p machine.Python) Env {
 }
 
 // readPrefix reads what an interpreter that belongs to no environment sees.
-func readPrefix(h *host, p machine.Python) Env {
-	prefix := path.Dir(path.Dir(h.resolved(p.Path)))
+func readPrefix(h *sysroot.Host, p machine.Python) Env {
+	prefix := path.Dir(path.Dir(h.Resolved(p.Path)))
 	e := Env{Dir: prefix, Python: p}
 	minor := version.Minor(p.Version)
 	e.Sites = append(userSites(h, minor), sitesOf(h, prefix, minor)...)
@@ -84,13 +85,13 @@ func readPrefix(h *host, p machine.Python) Env {
 }
 
 // userSites is where `pip install --user` puts packages (PEP 370), where Python looks.
-func userSites(h *host, minor string) []string {
-	if h.home == "" || h.env["PYTHONNOUSERSITE"] != "" {
+func userSites(h *sysroot.Host, minor string) []string {
+	if h.Home == "" || h.Env["PYTHONNOUSERSITE"] != "" {
 		return nil
 	}
-	base := h.env["PYTHONUSERBASE"]
+	base := h.Env["PYTHONUSERBASE"]
 	if !path.IsAbs(base) {
-		base = h.home + "/.local"
+		base = h.Home + "/.local"
 	}
 	return []string{base + "/lib/python" + minor + "/site-packages"}
 }
@@ -108,8 +109,8 @@ type pyvenv struct {
 
 // readPyvenv reads dir/pyvenv.cfg; nil: there is none. The standard library writes
 // "version = 3.12.4", uv and virtualenv "version_info = 3.12.4.final.0".
-func readPyvenv(h *host, dir string) *pyvenv {
-	data := h.bytes(dir+"/pyvenv.cfg", 1<<16)
+func readPyvenv(h *sysroot.Host, dir string) *pyvenv {
+	data := h.Bytes(dir+"/pyvenv.cfg", 1<<16)
 	if data == nil {
 		return nil
 	}
@@ -134,17 +135,17 @@ func readPyvenv(h *host, dir string) *pyvenv {
 
 // sitePackages lists the package directories of an environment: one Python, so
 // whatever minor version is there.
-func sitePackages(h *host, dir string) []string {
-	if h.os == "windows" {
+func sitePackages(h *sysroot.Host, dir string) []string {
+	if h.OS == "windows" {
 		return []string{dir + "/Lib/site-packages"}
 	}
 	var out []string
 	for _, lib := range []string{"lib", "lib64"} {
-		if lib == "lib64" && h.link(dir+"/lib64") == "lib" {
+		if lib == "lib64" && h.Link(dir+"/lib64") == "lib" {
 			continue
 		}
-		for _, name := range h.names(dir + "/" + lib) {
-			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor().MatchString(name) && h.isDir(site) {
+		for _, name := range h.Names(dir + "/" + lib) {
+			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor().MatchString(name) && h.IsDir(site) {
 				out = append(out, site)
 			}
 		}
@@ -154,7 +155,7 @@ func sitePackages(h *host, dir string) []string {
 
 // sitesOf lists the package directories of one minor version below a prefix that
 // may hold several, with Debian's own.
-func sitesOf(h *host, prefix, minor string) []string {
+func sitesOf(h *sysroot.Host, prefix, minor string) []string {
 	var out []string
 	for _, dir := range []string{
 		prefix + "/lib/python" + minor + "/site-packages", prefix + "/lib64/python" + minor + "/site-packages", prefix + "/lib/python" + minor + "t/site-packages",
@@ -162,7 +163,7 @@ func sitesOf(h *host, prefix, minor string) []string {
 		"/usr/lib/python3/dist-packages", prefix + "/Lib/site-packages",
 	} {
 		system := prefix == "/usr" || prefix == "/"
-		if (system || strings.HasPrefix(dir, prefix+"/lib") || strings.HasPrefix(dir, prefix+"/Lib")) && h.isDir(dir) && !slices.Contains(out, dir) {
+		if (system || strings.HasPrefix(dir, prefix+"/lib") || strings.HasPrefix(dir, prefix+"/Lib")) && h.IsDir(dir) && !slices.Contains(out, dir) {
 			out = append(out, dir)
 		}
 	}
@@ -171,9 +172,9 @@ func sitesOf(h *host, prefix, minor string) []string {
 
 // infosIn are what describes distributions in some directories, by how its name may end,
 // and what interrupted installations left there.
-func infosIn(h *host, sites []string, ends ...string) (infos, left []string) {
+func infosIn(h *sysroot.Host, sites []string, ends ...string) (infos, left []string) {
 	for _, site := range sites {
-		for _, name := range h.names(site) {
+		for _, name := range h.Names(site) {
 			switch {
 			case strings.HasPrefix(name, "~"):
 				left = append(left, site+"/"+name)
@@ -187,18 +188,18 @@ func infosIn(h *host, sites []string, ends ...string) (infos, left []string) {
 
 // dists reads the distributions of some directories; the first of a name wins,
 // as for Python's import. Hundreds of small files: a few readers at once.
-func dists(h *host, sites []string) []Dist {
+func dists(h *sysroot.Host, sites []string) []Dist {
 	infos, _ := infosIn(h, sites, ".dist-info", ".egg-info")
 	var out []Dist
 	seen := map[string]bool{}
-	for _, d := range each(infos, func(info string) Dist { return readDist(h, info) }) {
+	for _, d := range sysroot.Each(infos, func(info string) Dist { return readDist(h, info) }) {
 		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off
 			seen[d.Name] = true
 			out = append(out, d)
 		}
 	}
 	for _, site := range sites { // torch's package without its dist-info: pip does not know it, Python does
-		if d := (Dist{Info: site + "/"}); !seen["torch"] && h.exists(site+"/torch/version.py") {
+		if d := (Dist{Info: site + "/"}); !seen["torch"] && h.Exists(site+"/torch/version.py") {
 			if torchVersion(h, &d); d.Version != "" {
 				d.Name, d.Path, d.Info = "torch", site, ""
 				out, seen["torch"] = append(out, d), true
@@ -221,7 +222,7 @@ func inFamily(requirement string) bool {
 
 // readDist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
-func readDist(h *host, info string) Dist {
+func readDist(h *sysroot.Host, info string) Dist {
 	d := Dist{Info: info}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
 	name, rest, _ := strings.Cut(stem, "-")
@@ -237,17 +238,17 @@ func readDist(h *host, info string) Dist {
 }
 
 // installer is who installed a distribution: pip, uv, conda; "" unknown.
-func installer(h *host, info string) string {
-	return text.Printable(strings.TrimSpace(string(h.bytes(info+"/INSTALLER", 64))))
+func installer(h *sysroot.Host, info string) string {
+	return text.Printable(strings.TrimSpace(string(h.Bytes(info+"/INSTALLER", 64))))
 }
 
 // metadata returns the header of a distribution's metadata. Descriptions follow
 // it and can be long, so the file is read only as far as needed.
-func metadata(h *host, info string) []byte {
+func metadata(h *sysroot.Host, info string) []byte {
 	for _, name := range []string{"/METADATA", "/PKG-INFO", ""} {
-		data := h.bytes(info+name, 8<<10)
+		data := h.Bytes(info+name, 8<<10)
 		if len(data) == 8<<10 && !bytes.Contains(data, []byte("\n\n")) {
-			data = h.bytes(info+name, 256<<10)
+			data = h.Bytes(info+name, 256<<10)
 		}
 		if data != nil {
 			return data
@@ -301,9 +302,9 @@ var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*
 // on the default index does not say: the local label and the CUDA. A build that names
 // no CUDA, and nothing in its place, was made without it (conda's CPU builds have no
 // label either).
-func torchVersion(h *host, d *Dist) {
+func torchVersion(h *sysroot.Host, d *Dist) {
 	none, other := false, false
-	for _, m := range torchFact().FindAllStringSubmatch(h.text(path.Dir(d.Info)+"/torch/version.py"), -1) {
+	for _, m := range torchFact().FindAllStringSubmatch(h.Text(path.Dir(d.Info)+"/torch/version.py"), -1) {
 		value := text.Printable(m[2])
 		switch {
 		case m[1] == "cuda" && value == "":

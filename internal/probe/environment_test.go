@@ -1,15 +1,12 @@
 package probe
 
 import (
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -34,7 +31,7 @@ func TestEnvironment(t *testing.T) {
 	for name, text := range files {
 		write(t, filepath.Join(dir, name), []byte(text), 0o644)
 	}
-	h := newHost(hostOptions{})
+	h := sysroot.New(sysroot.Options{})
 	if got := readEnv(h, dir); got.Python.Path != "" {
 		t.Error("an environment without its Python has one")
 	}
@@ -74,56 +71,6 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestReadFileSkipsWhatIsNoFile: a directory or nothing in a file's place neither
-// stalls nor fails.
-func TestReadFileSkipsWhatIsNoFile(t *testing.T) {
-	dir := t.TempDir()
-	if data := readFile(dir, 100); data != nil {
-		t.Errorf("a directory: %q", data)
-	}
-	if data := readFile(filepath.Join(dir, "none"), 100); data != nil {
-		t.Errorf("no file: %q", data)
-	}
-	write(t, filepath.Join(dir, "file"), []byte("abcdef"), 0o644)
-	if data := readFile(filepath.Join(dir, "file"), 3); string(data) != "abc" {
-		t.Errorf("the first three bytes: %q", data)
-	}
-	if data := search(filepath.Join(dir, "file"), []byte("cd")); string(data) != "cdef" {
-		t.Errorf("search: %q", data)
-	}
-	if _, err := os.Stat("/proc/version"); err == nil && len(readFile("/proc/version", 100)) == 0 {
-		t.Error("a file of /proc, which says that it is empty, was not read")
-	}
-}
-
-// TestEach: the order is that of the names, whether all are read in a row, none, or some.
-func TestEach(t *testing.T) {
-	var names []string
-	for n := range 40 {
-		names = append(names, strconv.Itoa(n))
-	}
-	for _, patience := range []time.Duration{0, time.Microsecond, time.Hour} {
-		got := eachWithin(patience, names, strings.Clone)
-		if !slices.Equal(got, names) {
-			t.Errorf("within %v: %q", patience, got)
-		}
-	}
-}
-
-// TestSearch: the mark may lie in the last part of the file, before it, or in both.
-func TestSearch(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "libc.so.6")
-	const size = lastPart + 210000 // the last part is looked at first
-	for _, at := range []int{0, 65535, 65536, 66000, 66048, 200000, size - lastPart - 5, size - lastPart, size - 100} {
-		data := make([]byte, size)
-		copy(data[at:], "GNU C Library (GNU libc) stable release version 2.34.")
-		write(t, file, data, 0o644)
-		if v := bannerVersion(search(file, []byte(glibcBanner))); v != "2.34" {
-			t.Errorf("at byte %d: %q", at, v)
-		}
-	}
-}
-
 // A build without CUDA that has no label, as conda's, says so in version.py alone; one for
 // ROCm or XPU says None of CUDA as well.
 func TestTorchVersion(t *testing.T) {
@@ -141,7 +88,7 @@ func TestTorchVersion(t *testing.T) {
 		write(t, dir+"/bin/python", nil, 0o755)
 		write(t, site+"torch-2.4.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.4.1\n"), 0o644)
 		write(t, site+"torch/version.py", []byte(text), 0o644)
-		env := readEnv(newHost(hostOptions{}), dir)
+		env := readEnv(sysroot.New(sysroot.Options{}), dir)
 		if len(env.Dists) != 1 {
 			t.Fatal(env)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -22,14 +23,14 @@ const (
 func Places(o Options) (out []machine.PythonPlace, closed []string) {
 	s := &finder{h: o.host(), seen: map[string]bool{}}
 	s.kept(o)
-	for _, dir := range []string{o.Dir, s.h.home} {
+	for _, dir := range []string{o.Dir, s.h.Home} {
 		s.walk(dir, 4)
 	}
 	for _, dir := range []string{"/opt", "/srv", "/workspace", "/app", "/venv", "/usr/local/share", "/home", "/mnt", "/data"} {
 		s.walk(dir, 2)
 	}
 	for _, p := range findPythons(s.h, pythonChoice{Venv: "/nowhere", Named: true}).pythons {
-		prefix := path.Dir(path.Dir(s.h.resolved(p.Path)))
+		prefix := path.Dir(path.Dir(s.h.Resolved(p.Path)))
 		if !s.add(path.Dir(path.Dir(p.Path))) && !s.seen[prefix] {
 			s.seen[prefix] = true
 			s.out = append(s.out, machine.PythonPlace{Dir: prefix, Kind: p.Source, Python: p.Path})
@@ -41,7 +42,7 @@ func Places(o Options) (out []machine.PythonPlace, closed []string) {
 
 // A finder finds environments, each once.
 type finder struct {
-	h      *host
+	h      *sysroot.Host
 	seen   map[string]bool
 	out    []machine.PythonPlace
 	closed []string
@@ -50,19 +51,19 @@ type finder struct {
 
 // add takes a directory in where it is an environment, and reports whether it is one.
 func (s *finder) add(dir string) bool {
-	if dir == "" || !s.h.abs(dir) || !isEnv(s.h, dir) {
+	if dir == "" || !s.h.Abs(dir) || !isEnv(s.h, dir) {
 		return false
 	}
-	real := s.h.resolved(path.Clean(dir))
+	real := s.h.Resolved(path.Clean(dir))
 	if s.seen[real] || len(s.out) >= maxFound {
 		return true
 	}
 	s.seen[real] = true
 	p := machine.PythonPlace{Dir: path.Clean(dir), Kind: "venv"}
-	if s.h.isDir(dir + "/conda-meta") {
+	if s.h.IsDir(dir + "/conda-meta") {
 		p.Kind = "conda"
 	}
-	if file := envPython(s.h, dir); s.h.isProgram(file) {
+	if file := envPython(s.h, dir); s.h.IsProgram(file) {
 		p.Python = file
 	}
 	s.out = append(s.out, p)
@@ -72,12 +73,12 @@ func (s *finder) add(dir string) bool {
 // kept are the environments that programs keep or name.
 func (s *finder) kept(o Options) {
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"} {
-		s.add(s.h.env[name])
+		s.add(s.h.Env[name])
 	}
 	if o.Venv != "" && o.Dir != "" {
 		s.add(path.Join(o.Dir, o.Venv))
 	}
-	for line := range strings.Lines(s.h.text(s.h.home + "/.conda/environments.txt")) {
+	for line := range strings.Lines(s.h.Text(s.h.Home + "/.conda/environments.txt")) {
 		s.add(strings.TrimSpace(line))
 	}
 	for _, root := range condaRoots(s.h) {
@@ -86,15 +87,15 @@ func (s *finder) kept(o Options) {
 	}
 	if root := pyenvRoot(s.h); root != "" {
 		s.below(root+"/versions", 1)
-		for _, v := range s.h.names(root + "/versions") {
+		for _, v := range s.h.Names(root + "/versions") {
 			s.below(root+"/versions/"+v+"/envs", 1)
 		}
 	}
-	share := s.h.home + "/.local/share"
+	share := s.h.Home + "/.local/share"
 	for _, dir := range []string{
-		share + "/uv/tools", share + "/pipx/venvs", s.h.home + "/.local/pipx/venvs", share + "/virtualenvs", s.h.home + "/.virtualenvs",
-		s.h.env["WORKON_HOME"], s.h.home + "/.cache/pypoetry/virtualenvs", s.h.home + "/.venvs", s.h.home + "/Library/Caches/pypoetry/virtualenvs",
-		s.h.env["LOCALAPPDATA"] + "/pypoetry/Cache/virtualenvs",
+		share + "/uv/tools", share + "/pipx/venvs", s.h.Home + "/.local/pipx/venvs", share + "/virtualenvs", s.h.Home + "/.virtualenvs",
+		s.h.Env["WORKON_HOME"], s.h.Home + "/.cache/pypoetry/virtualenvs", s.h.Home + "/.venvs", s.h.Home + "/Library/Caches/pypoetry/virtualenvs",
+		s.h.Env["LOCALAPPDATA"] + "/pypoetry/Cache/virtualenvs",
 	} {
 		s.below(dir, 1)
 	}
@@ -102,19 +103,19 @@ func (s *finder) kept(o Options) {
 	for _, k := range jupyterKernels(s.h) {
 		s.running([]string{k.Python})
 	}
-	if s.h.os == "linux" {
-		for _, pid := range s.h.procs().PIDs() {
-			s.running(s.h.procs().Of(pid).Args())
+	if s.h.OS == "linux" {
+		for _, pid := range s.h.Procs().PIDs() {
+			s.running(s.h.Procs().Of(pid).Args())
 		}
 	}
 }
 
 // below takes in the environments so many levels below a directory.
 func (s *finder) below(dir string, levels int) {
-	if dir == "" || !s.h.abs(dir) {
+	if dir == "" || !s.h.Abs(dir) {
 		return
 	}
-	for _, name := range s.h.names(dir) {
+	for _, name := range s.h.Names(dir) {
 		if !s.add(dir+"/"+name) && levels > 1 {
 			s.below(dir+"/"+name, levels-1)
 		}
@@ -123,7 +124,7 @@ func (s *finder) below(dir string, levels int) {
 
 // running takes in the environment of a command line.
 func (s *finder) running(args []string) {
-	if len(args) > 0 && s.h.abs(args[0]) && strings.HasPrefix(path.Base(args[0]), "python") {
+	if len(args) > 0 && s.h.Abs(args[0]) && strings.HasPrefix(path.Base(args[0]), "python") {
 		s.add(path.Dir(path.Dir(args[0])))
 	}
 }
@@ -134,11 +135,11 @@ var notEnvs = []string{"node_modules", "site-packages", "__pycache__", "proc", "
 // walk searches below a directory. Of the hidden directories only those are looked
 // into that people give to environments.
 func (s *finder) walk(dir string, levels int) {
-	if dir == "" || !s.h.abs(dir) || s.walked >= maxWalked {
+	if dir == "" || !s.h.Abs(dir) || s.walked >= maxWalked {
 		return
 	}
 	s.walked++
-	names := s.h.names(dir)
+	names := s.h.Names(dir)
 	if len(names) == 0 && closedDir(s.h, dir) && len(s.closed) < 50 {
 		s.closed = append(s.closed, text.Printable(dir))
 	}
@@ -148,7 +149,7 @@ func (s *finder) walk(dir string, levels int) {
 			continue
 		}
 		sub := path.Join(dir, name)
-		if s.h.link(sub) != "" || !s.h.isDir(sub) || s.add(sub) {
+		if s.h.Link(sub) != "" || !s.h.IsDir(sub) || s.add(sub) {
 			continue
 		}
 		if levels > 1 {
@@ -189,8 +190,8 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 }
 
 // closedDir reports whether a directory may not be listed.
-func closedDir(h *host, dir string) bool {
-	f, err := os.Open(h.real(dir))
+func closedDir(h *sysroot.Host, dir string) bool {
+	f, err := os.Open(h.Real(dir))
 	if err == nil {
 		f.Close()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -21,12 +22,12 @@ var (
 )
 
 // switches counts NVSwitches: bridges of class 0680 that are NVIDIA's.
-func switches(h *host) int {
+func switches(h *sysroot.Host) int {
 	const dir = "/sys/bus/pci/devices"
 	n := 0
-	for _, address := range h.unsorted(dir) {
+	for _, address := range h.Unsorted(dir) {
 		at := dir + "/" + address
-		if strings.HasPrefix(h.text(at+"/class"), "0x0680") && hex4(h.text(at+"/vendor")) == "10de" {
+		if strings.HasPrefix(h.Text(at+"/class"), "0x0680") && hex4(h.Text(at+"/vendor")) == "10de" {
 			n++
 		}
 	}
@@ -35,15 +36,15 @@ func switches(h *host) int {
 
 // fabric looks for the fabric manager among the processes, of whose names the kernel
 // keeps 15 bytes, and for its package.
-func fabric(h *host) *machine.Fabric {
+func fabric(h *sysroot.Host) *machine.Fabric {
 	f := &machine.Fabric{}
-	for _, pid := range h.procs().PIDs() {
-		if strings.HasPrefix(h.procs().Of(pid).Name(), "nv-fabricmanage") {
+	for _, pid := range h.Procs().PIDs() {
+		if strings.HasPrefix(h.Procs().Of(pid).Name(), "nv-fabricmanage") {
 			f.Running = true
 			break
 		}
 	}
-	status := string(h.bytes("/var/lib/dpkg/status", maxFile))
+	status := string(h.Bytes("/var/lib/dpkg/status", sysroot.MaxFile))
 	if fabricRow().MatchString(status) {
 		if m := fabricPackage().FindStringSubmatch(status); m != nil {
 			f.Package = m[1]
@@ -54,14 +55,14 @@ func fabric(h *host) *machine.Fabric {
 
 // cdi reads the descriptions of NVIDIA's devices for containers, and looks whether what
 // they name is there.
-func cdi(h *host) []machine.CDISpec {
+func cdi(h *sysroot.Host) []machine.CDISpec {
 	var out []machine.CDISpec
 	seen := map[string]bool{}
 	for _, dir := range []string{"/etc/cdi", "/var/run/cdi", "/run/cdi"} {
-		for _, name := range h.names(dir) {
+		for _, name := range h.Names(dir) {
 			file := dir + "/" + name
-			real := h.resolved(file)
-			spec := h.bytes(file, 1<<20)
+			real := h.Resolved(file)
+			spec := h.Bytes(file, 1<<20)
 			if seen[real] || !cdiNVIDIA().Match(spec) || len(out) == 20 {
 				continue
 			}
@@ -72,7 +73,7 @@ func cdi(h *host) []machine.CDISpec {
 	return out
 }
 
-func cdiSpec(h *host, file, spec string) machine.CDISpec {
+func cdiSpec(h *sysroot.Host, file, spec string) machine.CDISpec {
 	s := machine.CDISpec{File: text.Printable(file)}
 	for _, m := range cdiPath().FindAllStringSubmatch(spec, 2000) {
 		named := path.Clean(m[2])
@@ -82,7 +83,7 @@ func cdiSpec(h *host, file, spec string) machine.CDISpec {
 		if v := libraryRelease().FindStringSubmatch(named); v != nil {
 			s.Driver = v[1]
 		}
-		if !h.exists(named) && len(s.Gone) < maxNamed && !slices.Contains(s.Gone, named) {
+		if !h.Exists(named) && len(s.Gone) < sysroot.MaxNamed && !slices.Contains(s.Gone, named) {
 			s.Gone = append(s.Gone, text.Printable(named))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 )
 
 // gpuOptions say how GPUs are looked for. The zero value starts no program but
@@ -26,8 +27,8 @@ const Limit = 2 * time.Second
 func (o gpuOptions) limit() time.Duration { return cmp.Or(o.Limit, Limit) }
 
 // listGPUs lists the GPUs of every vendor and NVIDIA's driver.
-func listGPUs(ctx context.Context, h *host, o gpuOptions, p machine.Platform) ([]machine.GPU, *machine.Driver) {
-	if h.os == "macos" {
+func listGPUs(ctx context.Context, h *sysroot.Host, o gpuOptions, p machine.Platform) ([]machine.GPU, *machine.Driver) {
+	if h.OS == "macos" {
 		return appleGPUs(h), nil
 	}
 	environment := p.Environment
@@ -47,7 +48,7 @@ func listGPUs(ctx context.Context, h *host, o gpuOptions, p machine.Platform) ([
 	if environment == machine.WSL2 && len(out) == 0 {
 		out = append(out, wslForeign(h)...)
 	}
-	if h.os == "windows" {
+	if h.OS == "windows" {
 		out = append(out, windowsGPUs(h, out, o)...)
 	}
 	nameUnknown(h, out)

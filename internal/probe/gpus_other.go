@@ -4,11 +4,12 @@ package probe
 
 import (
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/version"
 )
 
 // windowsGPUs reads the registry; other systems have none.
-func windowsGPUs(*host, []machine.GPU, gpuOptions) []machine.GPU { return nil }
+func windowsGPUs(*sysroot.Host, []machine.GPU, gpuOptions) []machine.GPU { return nil }
 
 // windowsDriver is the version of NVIDIA's driver in the registry.
 func windowsDriver() version.Dotted { return version.Dotted{} }

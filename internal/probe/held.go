@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -20,10 +21,10 @@ const (
 
 // heldDists reads the distributions, a few at once; the first of a name wins, as
 // for Python's import, unless its metadata is broken.
-func heldDists(h *host, infos []string) []machine.HeldDist {
+func heldDists(h *sysroot.Host, infos []string) []machine.HeldDist {
 	at := map[string]int{}
 	var out []machine.HeldDist
-	for _, d := range each(infos, func(info string) machine.HeldDist { return heldDist(h.apart(), info) }) {
+	for _, d := range sysroot.Each(infos, func(info string) machine.HeldDist { return heldDist(h.Apart(), info) }) {
 		i, seen := at[d.Name]
 		switch {
 		case d.Name == "":
@@ -39,7 +40,7 @@ func heldDists(h *host, infos []string) []machine.HeldDist {
 }
 
 // heldDist reads one dist-info, egg-info or egg-link.
-func heldDist(h *host, info string) machine.HeldDist {
+func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 	if strings.HasSuffix(info, ".egg-link") {
 		return eggLink(h, info)
 	}
@@ -48,11 +49,11 @@ func heldDist(h *host, info string) machine.HeldDist {
 	if !dist.Whole {
 		d.Broken = "its metadata has no name or no version"
 	}
-	for _, m := range wheelTag().FindAllStringSubmatch(h.text(info+"/WHEEL"), 20) {
+	for _, m := range wheelTag().FindAllStringSubmatch(h.Text(info+"/WHEEL"), 20) {
 		d.Tags = append(d.Tags, text.Printable(m[1]))
 	}
 	d.Indexed = cachedByUV(h, d.Name, d.Version)
-	d.Origin = cameFrom(h, h.bytes(info+"/direct_url.json", 64<<10))
+	d.Origin = cameFrom(h, h.Bytes(info+"/direct_url.json", 64<<10))
 	if !torchSet().MatchString(d.Name) {
 		recorded(h, &d, info)
 	}
@@ -90,7 +91,7 @@ type directURL struct {
 }
 
 // cameFrom reads a direct_url.json; nil where there is none.
-func cameFrom(h *host, text []byte) *machine.DirectURL {
+func cameFrom(h *sysroot.Host, text []byte) *machine.DirectURL {
 	var u directURL
 	if len(text) == 0 || json.Unmarshal(text, &u) != nil || u.URL == "" {
 		return nil
@@ -109,7 +110,7 @@ func cameFrom(h *host, text []byte) *machine.DirectURL {
 		o.Hash = u.Archive.Hash
 	}
 	if file := localPath(o.URL); file != "" {
-		o.Gone = !h.exists(path.Join(file, o.Subdirectory))
+		o.Gone = !h.Exists(path.Join(file, o.Subdirectory))
 		if !o.Gone && o.Kind != machine.FromArchive {
 			o.Links = treeLinks(h, path.Join(file, o.Subdirectory))
 		}
@@ -127,14 +128,14 @@ func localPath(text string) string {
 }
 
 // eggLink reads what `setup.py develop` left: the path of a source tree.
-func eggLink(h *host, file string) machine.HeldDist {
+func eggLink(h *sysroot.Host, file string) machine.HeldDist {
 	var of Dist
 	of.Name = machine.NormalName(text.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))
-	dir, _, _ := strings.Cut(h.text(file), "\n")
+	dir, _, _ := strings.Cut(h.Text(file), "\n")
 	if dir = path.Clean(strings.TrimSpace(dir)); !path.IsAbs(dir) {
 		return machine.HeldDist{}
 	}
-	for _, name := range h.names(dir) {
+	for _, name := range h.Names(dir) {
 		if stem, ok := strings.CutSuffix(name, ".egg-info"); ok && machine.NormalName(stem) == of.Name {
 			of.metadata(metadata(h, dir+"/"+name))
 		}
@@ -143,7 +144,7 @@ func eggLink(h *host, file string) machine.HeldDist {
 	d.Origin = &machine.DirectURL{
 		Kind:  machine.FromEditable,
 		URL:   (&url.URL{Scheme: "file", Path: dir}).String(),
-		Gone:  !h.isDir(dir),
+		Gone:  !h.IsDir(dir),
 		Links: treeLinks(h, dir),
 	}
 	return d
@@ -151,18 +152,18 @@ func eggLink(h *host, file string) machine.HeldDist {
 
 // treeLinks are the links of the extensions that were built within a source tree,
 // where such builds put them: beside it, and in its packages.
-func treeLinks(h *host, dir string) []string {
+func treeLinks(h *sysroot.Host, dir string) []string {
 	var out []string
 	looked := 0
 	for _, base := range []string{dir, dir + "/src"} {
 		dirs := []string{base}
-		for _, name := range h.names(base) {
-			if len(dirs) < 64 && !strings.HasPrefix(name, ".") && h.exists(base+"/"+name+"/__init__.py") {
+		for _, name := range h.Names(base) {
+			if len(dirs) < 64 && !strings.HasPrefix(name, ".") && h.Exists(base+"/"+name+"/__init__.py") {
 				dirs = append(dirs, base+"/"+name)
 			}
 		}
 		for _, in := range dirs {
-			for _, name := range h.names(in) {
+			for _, name := range h.Names(in) {
 				if strings.HasSuffix(name, ".so") && looked < maxLinked {
 					looked++
 					out = addLinks(h, out, in+"/"+name)
@@ -175,8 +176,8 @@ func treeLinks(h *host, dir string) []string {
 
 // recorded reads RECORD: the size of a distribution, the hashes of its code, and
 // what its machine code links.
-func recorded(h *host, d *machine.HeldDist, info string) {
-	text := h.bytes(info+"/RECORD", maxFile)
+func recorded(h *sysroot.Host, d *machine.HeldDist, info string) {
+	text := h.Bytes(info+"/RECORD", sysroot.MaxFile)
 	files := machine.ReadRecord(text)
 	own := path.Base(info) + "/RECORD"
 	if bytes.HasSuffix(text, []byte("\n")) && slices.ContainsFunc(files, func(f machine.RecordFile) bool { return f.Path == own }) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"envfix/internal/probe/sysroot"
 )
 
 // A distribution can be copied where each of its files is what RECORD says.
@@ -75,7 +77,7 @@ func TestCachedByUV(t *testing.T) {
 			t.Errorf("%v: %v", env, got)
 		}
 	}
-	if h := newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}); cachedByUV(h, "../index/0123456789abcdef/private", "1.0") {
+	if h := sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}); cachedByUV(h, "../index/0123456789abcdef/private", "1.0") {
 		t.Error("a name leads out")
 	}
 }

@@ -10,28 +10,29 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
 // fault is what is wrong with the interpreter of a virtual environment; "" nothing.
-func (e Env) fault(h *host, home string) string {
+func (e Env) fault(h *sysroot.Host, home string) string {
 	program := envPython(h, e.Dir)
-	_, err := os.Stat(h.real(program))
+	_, err := os.Stat(h.Real(program))
 	minor := version.Minor(e.Python.Version)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return machine.PythonClosed
-	case err != nil && h.os != "windows" && h.exists(e.Dir+"/Scripts/python.exe"):
+	case err != nil && h.OS != "windows" && h.Exists(e.Dir+"/Scripts/python.exe"):
 		return machine.PythonAlien
-	case err != nil && (h.target(program) != "" || h.target(path.Dir(program)+"/python3") != ""):
+	case err != nil && (h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != ""):
 		return machine.PythonGone
-	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.os+" "+arch(h)+" "+elfArch(h.bytes(program, 64))):
+	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.OS+" "+arch(h)+" "+elfArch(h.Bytes(program, 64))):
 		return machine.PythonCopied
-	case h.os != "linux" || err != nil || minor == "" || home == "":
+	case h.OS != "linux" || err != nil || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther
-	case !hasLibrary(h, []string{path.Dir(path.Dir(h.resolved(program))), path.Dir(h.resolvedDir(home)), path.Dir(home)}, minor):
+	case !hasLibrary(h, []string{path.Dir(path.Dir(h.Resolved(program))), path.Dir(h.ResolvedDir(home)), path.Dir(home)}, minor):
 		return machine.PythonBare
 	}
 	return ""
@@ -39,9 +40,9 @@ func (e Env) fault(h *host, home string) string {
 
 // unmade is the environment that commands would change, where it has packages and Python does
 // not take it for one; "" no such.
-func unmade(h *host, o pythonChoice) string {
+func unmade(h *sysroot.Host, o pythonChoice) string {
 	for _, dir := range meant(h, o) {
-		if h.exists(envPython(h, dir)) && len(sitePackages(h, dir)) > 0 {
+		if h.Exists(envPython(h, dir)) && len(sitePackages(h, dir)) > 0 {
 			return dir
 		}
 	}
@@ -50,14 +51,14 @@ func unmade(h *host, o pythonChoice) string {
 
 // hasLibrary reports whether the library of a Python is below one of some prefixes, by the
 // file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
-func hasLibrary(h *host, prefixes []string, minor string) bool {
+func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
 	for _, prefix := range prefixes {
 		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
-			if h.exists(prefix+lib+"/os.py") || h.exists(prefix+lib+"/os.pyc") {
+			if h.Exists(prefix+lib+"/os.py") || h.Exists(prefix+lib+"/os.pyc") {
 				return true
 			}
 		}
-		if h.exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
+		if h.Exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
 			return true
 		}
 	}
@@ -76,14 +77,14 @@ func siteOf(file string) string {
 // working directory, PYTHONPATH, what is put first when Python starts, the user's site
 // (not in a virtual environment, which has its own packages before it: site.py), the
 // environment.
-func importPlaces(h *host, project string, e Env, venv bool) []machine.ImportPlace {
+func importPlaces(h *sysroot.Host, project string, e Env, venv bool) []machine.ImportPlace {
 	var out []machine.ImportPlace
 	add := func(dir, place string) bool {
 		dir = path.Clean(dir)
 		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
 			return false
 		}
-		file := moduleIn(h.real, dir, "torch")
+		file := moduleIn(h.Real, dir, "torch")
 		if file == "" || slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
 			return false
 		}
@@ -91,7 +92,7 @@ func importPlaces(h *host, project string, e Env, venv bool) []machine.ImportPla
 		return true
 	}
 	add(project, machine.InWorkingDir)
-	for dir := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
+	for dir := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
 		if add(dir, machine.InPythonPath) {
 			out[len(out)-1].Origins = (&origins{h: h}).of("PYTHONPATH", dir)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -21,16 +22,16 @@ const sameRun = 10 * time.Minute
 // torchInstallation reads who installed torch, when and what for: INSTALLER, REQUESTED and
 // direct_url.json (PEP 376, PEP 610), the time at which RECORD was written, and the
 // packages beside it.
-func torchInstallation(h *host, torch machine.Package) *machine.Installation {
+func torchInstallation(h *sysroot.Host, torch machine.Package) *machine.Installation {
 	info := infoOf(h, torch)
 	if info == "" {
 		return nil
 	}
-	i := &machine.Installation{By: installer(h, info), Asked: h.exists(info + "/REQUESTED")}
+	i := &machine.Installation{By: installer(h, info), Asked: h.Exists(info + "/REQUESTED")}
 	var direct struct {
 		URL string `json:"url"`
 	}
-	if json.Unmarshal(h.bytes(info+"/direct_url.json", 1<<16), &direct) == nil {
+	if json.Unmarshal(h.Bytes(info+"/direct_url.json", 1<<16), &direct) == nil {
 		i.From = Redact(direct.URL)
 	}
 	at := installed(h, info)
@@ -50,7 +51,7 @@ func torchInstallation(h *host, torch machine.Package) *machine.Installation {
 		i.At = at.UTC().Format(time.RFC3339)
 		beside(h, i, torch, info, at)
 	}
-	for _, name := range h.names(torch.Path) {
+	for _, name := range h.Names(torch.Path) {
 		if strings.HasPrefix(name, "~orch") && i.Why == "" {
 			i.Replaced, i.Why = true, "an earlier one was left half removed: "+text.Printable(name)
 		}
@@ -63,8 +64,8 @@ var needsTorch = lazy.Regexp(`(?im)^Requires-Dist: torch\b\s*(?:[(<>=!~]|$|;\s*(
 
 // beside looks at the packages that need torch: those of the same run were installed
 // with it, and one that is older was installed with an earlier torch.
-func beside(h *host, i *machine.Installation, torch machine.Package, info string, at time.Time) {
-	for _, name := range h.names(torch.Path) {
+func beside(h *sysroot.Host, i *machine.Installation, torch machine.Package, info string, at time.Time) {
+	for _, name := range h.Names(torch.Path) {
 		other := torch.Path + "/" + name
 		if !strings.HasSuffix(name, ".dist-info") || strings.HasPrefix(name, "~") || other == info || !needsTorch().Match(metadata(h, other)) {
 			continue
@@ -86,8 +87,8 @@ func beside(h *host, i *machine.Installation, torch machine.Package, info string
 }
 
 // infoOf is the dist-info directory of a distribution; "" there is none.
-func infoOf(h *host, d machine.Package) string {
-	for _, name := range h.names(d.Path) {
+func infoOf(h *sysroot.Host, d machine.Package) string {
+	for _, name := range h.Names(d.Path) {
 		stem, ok := strings.CutSuffix(name, ".dist-info")
 		if dist, _, _ := strings.Cut(stem, "-"); ok && machine.NormalName(dist) == d.Name {
 			return d.Path + "/" + name
@@ -98,7 +99,7 @@ func infoOf(h *host, d machine.Package) string {
 
 // installed is when a distribution was installed: its RECORD and INSTALLER are written
 // then, while other files may carry the time of the wheel or of a cache.
-func installed(h *host, info string) time.Time {
+func installed(h *sysroot.Host, info string) time.Time {
 	at := modified(h, info+"/RECORD")
 	if o := modified(h, info+"/INSTALLER"); o.After(at) {
 		at = o
@@ -106,8 +107,8 @@ func installed(h *host, info string) time.Time {
 	return at
 }
 
-func modified(h *host, file string) time.Time {
-	i, err := os.Stat(h.real(file))
+func modified(h *sysroot.Host, file string) time.Time {
+	i, err := os.Stat(h.Real(file))
 	if err != nil {
 		return time.Time{}
 	}
@@ -115,8 +116,8 @@ func modified(h *host, file string) time.Time {
 }
 
 // condaRecordOf is the name of conda's record of torch; "" there is none.
-func condaRecordOf(h *host, prefix string) string {
-	for _, name := range h.names(prefix + "/conda-meta") {
+func condaRecordOf(h *sysroot.Host, prefix string) string {
+	for _, name := range h.Names(prefix + "/conda-meta") {
 		if r, ok := parseCondaRecord(name); ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name) {
 			return name
 		}

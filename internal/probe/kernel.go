@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -43,17 +44,17 @@ func parseModule(s string) (v version.Dotted, flavour string) {
 }
 
 // loadedModule reads what the loaded module says about itself.
-func loadedModule(h *host) kernelModule {
+func loadedModule(h *sysroot.Host) kernelModule {
 	const dir = "/proc/driver/nvidia/gpus"
 	var k kernelModule
-	k.version, k.flavour = parseModule(h.text("/proc/driver/nvidia/version"))
-	if v := version.ReadDotted(h.text("/sys/module/nvidia/version")); machine.PlausibleDriver(v) {
+	k.version, k.flavour = parseModule(h.Text("/proc/driver/nvidia/version"))
+	if v := version.ReadDotted(h.Text("/sys/module/nvidia/version")); machine.PlausibleDriver(v) {
 		k.version = v
 	}
 	k.models, k.uuids = map[string]string{}, map[string]string{}
-	for _, address := range h.names(dir) {
+	for _, address := range h.Names(dir) {
 		k.gpus = append(k.gpus, address)
-		for line := range strings.Lines(h.text(dir + "/" + address + "/information")) {
+		for line := range strings.Lines(h.Text(dir + "/" + address + "/information")) {
 			if name, ok := strings.CutPrefix(line, "Model:"); ok {
 				k.models[address] = text.Printable(strings.TrimSpace(name))
 			}
@@ -71,10 +72,10 @@ const wslLibraries = "/usr/lib/wsl/lib"
 // libraryDirs are the places where drivers put libnvidia-ml.so.1, beside those
 // that the loader searches by itself: Debian's alternatives, NixOS, Container-
 // Optimized OS and GKE, Flatcar, RHEL's and SUSE's 64-bit directories.
-func libraryDirs(h *host) []string {
+func libraryDirs(h *sysroot.Host) []string {
 	dirs := []string{wslLibraries}
-	for _, d := range strings.Split(h.env["LD_LIBRARY_PATH"], ":") {
-		if h.abs(d) && !strings.Contains(d+"/", "/stubs/") {
+	for _, d := range strings.Split(h.Env["LD_LIBRARY_PATH"], ":") {
+		if h.Abs(d) && !strings.Contains(d+"/", "/stubs/") {
 			dirs = append(dirs, path.Clean(d))
 		}
 	}
@@ -87,13 +88,13 @@ func libraryDirs(h *host) []string {
 
 // findLibraries finds the driver's libraries, and the version of the user space,
 // which the names of their files carry.
-func findLibraries(h *host, n *nvidia) {
+func findLibraries(h *sysroot.Host, n *nvidia) {
 	for _, dir := range libraryDirs(h) {
-		if !h.isDir(dir) {
+		if !h.IsDir(dir) {
 			continue
 		}
 		for _, name := range []string{"/libnvidia-ml.so.1", "/libcuda.so.1"} {
-			if !h.exists(dir + name) {
+			if !h.Exists(dir + name) {
 				continue
 			}
 			if name == "/libcuda.so.1" {
@@ -101,7 +102,7 @@ func findLibraries(h *host, n *nvidia) {
 			} else {
 				n.found = append(n.found, dir+name)
 			}
-			if m := libVersion().FindStringSubmatch(path.Base(h.resolved(dir + name))); m != nil && n.user.IsZero() {
+			if m := libVersion().FindStringSubmatch(path.Base(h.Resolved(dir + name))); m != nil && n.user.IsZero() {
 				n.user = plausible(m[1])
 			}
 		}
@@ -110,18 +111,18 @@ func findLibraries(h *host, n *nvidia) {
 
 // wslShadows notes the libraries of a Linux driver under WSL, where they keep
 // programs from the ones of Windows.
-func wslShadows(h *host, n nvidia) {
+func wslShadows(h *sysroot.Host, n nvidia) {
 	for _, file := range append(slices.Clone(n.cuda), n.found...) {
-		if !strings.HasPrefix(h.resolved(file), wslLibraries) && !strings.HasPrefix(h.resolved(file), "/usr/lib/wsl/") {
-			h.note("%s is a Linux driver's; under WSL it shadows the one of Windows in %s", file, wslLibraries)
+		if !strings.HasPrefix(h.Resolved(file), wslLibraries) && !strings.HasPrefix(h.Resolved(file), "/usr/lib/wsl/") {
+			h.Note("%s is a Linux driver's; under WSL it shadows the one of Windows in %s", file, wslLibraries)
 		}
 	}
 }
 
 // inLoaderCache reports whether the loader would find NVIDIA's library in a
 // place that we do not know.
-func inLoaderCache(h *host) bool {
-	return strings.Contains(string(h.bytes("/etc/ld.so.cache", maxFile)), "libnvidia-ml.so.1")
+func inLoaderCache(h *sysroot.Host) bool {
+	return strings.Contains(string(h.Bytes("/etc/ld.so.cache", sysroot.MaxFile)), "libnvidia-ml.so.1")
 }
 
 func plausible(s string) version.Dotted {

@@ -13,6 +13,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -22,27 +23,27 @@ const maxLog = 4 << 20
 
 // hasNVIDIA reports whether the kernel could have something to say of a GPU of
 // NVIDIA's.
-func hasNVIDIA(h *host) bool {
+func hasNVIDIA(h *sysroot.Host) bool {
 	onBus := func(p pciGPU) bool { return p.Vendor == "10de" }
-	return h.exists("/proc/driver/nvidia/version") || slices.ContainsFunc(busGPUs(h), onBus) || h.exists("/sys/module/nvidia") || h.exists("/dev/nvidiactl") || h.exists("/dev/nvidia0")
+	return h.Exists("/proc/driver/nvidia/version") || slices.ContainsFunc(busGPUs(h), onBus) || h.Exists("/sys/module/nvidia") || h.Exists("/dev/nvidiactl") || h.Exists("/dev/nvidia0")
 }
 
 // kernelLog reads the errors of GPUs since the machine started: from the kernel's
 // own buffer, else from the file that the system's logger keeps.
-func kernelLog(ctx context.Context, h *host, o gpuOptions, p machine.Platform) *machine.KernelLog {
+func kernelLog(ctx context.Context, h *sysroot.Host, o gpuOptions, p machine.Platform) *machine.KernelLog {
 	l := &machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}}
-	text, err := kernelMessages(h.real("/dev/kmsg"), maxLog)
-	if err != nil && h.root == "" {
+	text, err := kernelMessages(h.Real("/dev/kmsg"), maxLog)
+	if err != nil && h.Root == "" {
 		if t, err2 := kernelBuffer(maxLog); err2 == nil {
 			text, err, l.Source = t, nil, "syslog(2)"
 		}
 	}
 	if err != nil {
-		if t := h.text("/var/log/kern.log"); t != "" {
+		if t := h.Text("/var/log/kern.log"); t != "" {
 			text, err, l.Source = []byte(sinceBoot(t)), nil, "/var/log/kern.log"
 		}
 	}
-	if err != nil && h.root == "" {
+	if err != nil && h.Root == "" {
 		if t := journal(ctx, o.limit()); t != "" {
 			text, err, l.Source = []byte(t), nil, "journalctl -k"
 		}
@@ -86,8 +87,8 @@ func refusal(err error, environment string) string {
 }
 
 // uptime is how long the machine has run, in seconds; 0 unknown.
-func uptime(h *host) float64 {
-	first, _, _ := strings.Cut(h.text("/proc/uptime"), " ")
+func uptime(h *sysroot.Host) float64 {
+	first, _, _ := strings.Cut(h.Text("/proc/uptime"), " ")
 	s, err := strconv.ParseFloat(first, 64)
 	if err != nil || s < 0 {
 		return 0

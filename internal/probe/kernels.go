@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -13,17 +14,17 @@ const maxKernels = 50
 
 // jupyterKernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
 // nothing. Source: docs.jupyter.org, directories; jupyter-client, kernel specs.
-func jupyterKernels(h *host) []machine.Kernel {
+func jupyterKernels(h *sysroot.Host) []machine.Kernel {
 	var out []machine.Kernel
 	for i, dir := range jupyterDirs(h) {
-		for _, name := range h.names(dir + "/kernels") {
+		for _, name := range h.Names(dir + "/kernels") {
 			file := dir + "/kernels/" + name + "/kernel.json"
-			argv := readKernelSpec(h.bytes(file, 1<<16)).Argv
+			argv := readKernelSpec(h.Bytes(file, 1<<16)).Argv
 			if len(out) == maxKernels || len(argv) == 0 {
 				continue
 			}
 			python := argv[0]
-			if !h.abs(python) || !strings.HasPrefix(path.Base(strings.ReplaceAll(python, `\`, "/")), "python") {
+			if !h.Abs(python) || !strings.HasPrefix(path.Base(strings.ReplaceAll(python, `\`, "/")), "python") {
 				continue // Jupyter's own Python, another language, or a program that starts one
 			}
 			k := machine.Kernel{Name: text.Printable(name), Spec: text.Printable(file), Python: text.Printable(python), Own: i == 0}
@@ -37,30 +38,30 @@ func jupyterKernels(h *host) []machine.Kernel {
 // startedHere are the variables of some names that a program gets which is started here: by
 // the kernel of a notebook, by what reads .env (editors, docker compose, python-dotenv), by
 // a script of the project that sets it itself.
-func startedHere(h *host, dir string, named func(string) bool) []machine.Variable {
+func startedHere(h *sysroot.Host, dir string, named func(string) bool) []machine.Variable {
 	var out []machine.Variable
 	add := func(name, value string, at machine.Origin) {
-		if _, set := h.env[name]; named(name) && !set && len(out) < maxNamed {
+		if _, set := h.Env[name]; named(name) && !set && len(out) < sysroot.MaxNamed {
 			at.File = text.Printable(at.File)
 			out = append(out, machine.Variable{Name: name, Value: Redact(value), Origins: []machine.Origin{at}})
 		}
 	}
 	for _, d := range jupyterDirs(h) {
-		for _, kernel := range h.names(d + "/kernels") {
+		for _, kernel := range h.Names(d + "/kernels") {
 			file := d + "/kernels/" + kernel + "/kernel.json"
-			for name, value := range readKernelSpec(h.bytes(file, 1<<16)).Env {
+			for name, value := range readKernelSpec(h.Bytes(file, 1<<16)).Env {
 				add(name, value, machine.Origin{Kind: machine.OriginKernel, Name: text.Printable(kernel), File: file})
 			}
 		}
 	}
-	for _, name := range h.names(dir) {
+	for _, name := range h.Names(dir) {
 		switch {
 		case name == ".env":
-			for _, a := range assignments(string(h.bytes(dir+"/.env", 64<<10)), shellText, func(string) string { return "" }) {
+			for _, a := range assignments(string(h.Bytes(dir+"/.env", 64<<10)), shellText, func(string) string { return "" }) {
 				add(a.variable, a.value, machine.Origin{Kind: machine.OriginProfile, File: dir + "/.env", Line: a.line})
 			}
 		case strings.HasSuffix(name, ".py"):
-			for _, a := range environSets(h.bytes(dir+"/"+name, 64<<10)) {
+			for _, a := range environSets(h.Bytes(dir+"/"+name, 64<<10)) {
 				add(a.variable, a.value, machine.Origin{Kind: machine.OriginPython, File: dir + "/" + name, Line: a.line})
 			}
 		}
@@ -81,41 +82,41 @@ func readKernelSpec(data []byte) (spec kernelSpec) {
 }
 
 // jupyterDirs are the directories of Jupyter's data, the user's own first.
-func jupyterDirs(h *host) []string {
-	own := h.env["JUPYTER_DATA_DIR"]
+func jupyterDirs(h *sysroot.Host) []string {
+	own := h.Env["JUPYTER_DATA_DIR"]
 	switch {
 	case own != "":
-	case h.os == "windows":
-		own = h.env["APPDATA"] + "/jupyter"
-	case h.os == "darwin" || h.os == "macos":
-		own = h.home + "/Library/Jupyter"
-	case h.env["XDG_DATA_HOME"] != "":
-		own = h.env["XDG_DATA_HOME"] + "/jupyter"
+	case h.OS == "windows":
+		own = h.Env["APPDATA"] + "/jupyter"
+	case h.OS == "darwin" || h.OS == "macos":
+		own = h.Home + "/Library/Jupyter"
+	case h.Env["XDG_DATA_HOME"] != "":
+		own = h.Env["XDG_DATA_HOME"] + "/jupyter"
 	default:
-		own = h.home + "/.local/share/jupyter"
+		own = h.Home + "/.local/share/jupyter"
 	}
-	if h.os == "windows" {
-		return []string{own, h.env["PROGRAMDATA"] + "/jupyter"}
+	if h.OS == "windows" {
+		return []string{own, h.Env["PROGRAMDATA"] + "/jupyter"}
 	}
 	return []string{own, "/usr/local/share/jupyter", "/usr/share/jupyter"}
 }
 
 // torchOf looks where a Python finds torch: in its environment, else, for one of the
 // system, where pip and the distribution put packages.
-func torchOf(h *host, python string) (release string, gpu bool) {
+func torchOf(h *sysroot.Host, python string) (release string, gpu bool) {
 	prefix := path.Dir(path.Dir(strings.ReplaceAll(python, `\`, "/")))
 	places := []string{prefix + "/Lib"}
 	if !isEnv(h, prefix) {
-		places = append(places, h.home+"/.local/lib", "/usr/local/lib", "/usr/lib")
-	} else if h.os == "windows" {
+		places = append(places, h.Home+"/.local/lib", "/usr/local/lib", "/usr/lib")
+	} else if h.OS == "windows" {
 		places = append(places, path.Dir(python)+"/Lib") // conda's python.exe lies beside it
 	}
-	if h.os != "windows" {
+	if h.OS != "windows" {
 		places = append(places, prefix+"/lib")
 	}
 	for _, dir := range places {
 		versions := []string{"."}
-		for _, name := range h.names(dir) {
+		for _, name := range h.Names(dir) {
 			if strings.HasPrefix(name, "python3") {
 				versions = append(versions, name)
 			}
@@ -123,7 +124,7 @@ func torchOf(h *host, python string) (release string, gpu bool) {
 		for _, v := range versions {
 			for _, site := range []string{"site-packages", "dist-packages"} {
 				info := path.Join(dir, v, site, "torch")
-				if !h.isDir(info) {
+				if !h.IsDir(info) {
 					continue
 				}
 				d := Dist{Info: info} // its version.py lies beside it, as a dist-info does

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -25,7 +26,7 @@ func TestKernels(t *testing.T) {
 		"srv/cpu/lib/python3.12/site-packages/torch/version.py":  "__version__ = '2.4.1'\ncuda: Optional[str] = None\n",
 		"srv/amd/lib/python3.12/site-packages/torch/version.py":  "__version__ = '2.9.1+rocm6.4'\ncuda = None\nhip: Optional[str] = '6.4'\n",
 	})
-	got := jupyterKernels(newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}))
+	got := jupyterKernels(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}))
 	at := func(name string) string { return "/" + share + name + "/kernel.json" }
 	want := []machine.Kernel{
 		{Name: "cpu", Spec: at("cpu"), Python: "/srv/cpu/bin/python", Own: true, Torch: "2.4.1"},
@@ -51,7 +52,7 @@ func TestStartedHere(t *testing.T) {
 	of := func(value string, at machine.Origin) machine.Variable {
 		return machine.Variable{Name: "CUDA_VISIBLE_DEVICES", Value: value, Origins: []machine.Origin{at}}
 	}
-	got := startedHere(newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}), "/p", named)
+	got := startedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}), "/p", named)
 	want := []machine.Variable{
 		of("", machine.Origin{Kind: machine.OriginKernel, Name: "ml", File: "/home/me/.local/share/jupyter/kernels/ml/kernel.json"}),
 		of("-1", machine.Origin{Kind: machine.OriginProfile, File: "/p/.env", Line: 2}),
@@ -60,7 +61,7 @@ func TestStartedHere(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	set := startedHere(newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "CUDA_VISIBLE_DEVICES=0"}}), "/p", named)
+	set := startedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "CUDA_VISIBLE_DEVICES=0"}}), "/p", named)
 	if set != nil {
 		t.Errorf("this shell sets it: %v", set)
 	}
@@ -75,7 +76,7 @@ func TestAllocOptions(t *testing.T) {
 		"garbage_collection_threshold:1.5": "more than 0 and less than 1",
 		"backend:malloc":                   "native or cudaMallocAsync",
 	} {
-		got := allocOptions(newHost(hostOptions{Root: root, OS: "linux", Env: []string{"PYTORCH_ALLOC_CONF=" + value}}), "/t")
+		got := allocOptions(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"PYTORCH_ALLOC_CONF=" + value}}), "/t")
 		if said := append(got, machine.BadOption{})[0].Wants; said != wants {
 			t.Errorf("%s: %q, want %q", value, said, wants)
 		}
@@ -101,11 +102,11 @@ func TestForeignPlatform(t *testing.T) {
 // A container has the nodes of the GPUs that it was given; without any it has none to miss.
 func TestContainerNodes(t *testing.T) {
 	given := map[string]string{".dockerenv": "", "proc/driver/nvidia/gpus/0000:01:00.0/information": "Device Minor: 0\n", "dev/nvidia0": "", "dev/nvidiactl": ""}
-	if got := nodes(newHost(hostOptions{Root: tree(t, given), OS: "linux"})); len(got) != 1 || got[0].Path != "/dev/nvidia-uvm" {
+	if got := nodes(sysroot.New(sysroot.Options{Root: tree(t, given), OS: "linux"})); len(got) != 1 || got[0].Path != "/dev/nvidia-uvm" {
 		t.Errorf("given a GPU: %v", got)
 	}
 	delete(given, "dev/nvidia0")
-	if got := nodes(newHost(hostOptions{Root: tree(t, given), OS: "linux"})); got != nil {
+	if got := nodes(sysroot.New(sysroot.Options{Root: tree(t, given), OS: "linux"})); got != nil {
 		t.Errorf("given none: %v", got)
 	}
 }

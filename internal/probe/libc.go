@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/loader"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/version"
 )
 
@@ -22,14 +23,14 @@ var (
 // libc finds kind and version of the C library without running anything: the
 // interpreter named by the shell's ELF header tells the kind, and the library
 // beside it the version. nil: not found.
-func libc(h *host) *machine.Libc {
+func libc(h *sysroot.Host) *machine.Libc {
 	interp := interpreter(h, "/bin/sh", "/usr/bin/env", "/run/current-system/sw/bin/sh")
 	if strings.Contains(interp, "ld-musl") {
 		return musl(h, interp)
 	}
 	dirs := []string{}
 	if interp != "" { // the path as it is named, and what it is a link to (NixOS)
-		dirs = append(dirs, path.Dir(h.resolved(interp)), path.Dir(interp))
+		dirs = append(dirs, path.Dir(h.Resolved(interp)), path.Dir(interp))
 	}
 	for _, triple := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu"} {
 		dirs = append(dirs, "/lib/"+triple, "/usr/lib/"+triple)
@@ -41,7 +42,7 @@ func libc(h *host) *machine.Libc {
 		}
 	}
 	for _, dir := range []string{"/lib", "/usr/lib"} { // a shell that is linked statically
-		for _, name := range h.names(dir) {
+		for _, name := range h.Names(dir) {
 			if strings.HasPrefix(name, "ld-musl-") {
 				return musl(h, dir+"/"+name)
 			}
@@ -55,12 +56,12 @@ func libc(h *host) *machine.Libc {
 
 // glibcIn reads the version of the libc.so.6 in a directory: up to glibc 2.33 it
 // is a link to libc-2.33.so, since then a file that holds its banner.
-func glibcIn(h *host, dir string) version.Dotted {
+func glibcIn(h *sysroot.Host, dir string) version.Dotted {
 	file := dir + "/libc.so.6"
-	if !h.exists(file) {
+	if !h.Exists(file) {
 		return version.Dotted{}
 	}
-	real := h.resolved(file)
+	real := h.Resolved(file)
 	m := glibcName().FindStringSubmatch(real)
 	if m == nil {
 		m = glibcStore().FindStringSubmatch(real)
@@ -68,7 +69,7 @@ func glibcIn(h *host, dir string) version.Dotted {
 	if m != nil {
 		return version.ReadDotted(m[1])
 	}
-	return version.ReadDotted(bannerVersion(search(h.real(file), []byte(glibcBanner))))
+	return version.ReadDotted(bannerVersion(sysroot.Search(h.Real(file), []byte(glibcBanner))))
 }
 
 // glibcBanner begins the line that libc.so.6 prints when it is run: "GNU C Library
@@ -84,18 +85,18 @@ func bannerVersion(banner []byte) string {
 }
 
 // musl reads the version that musl's loader holds as a string of its own.
-func musl(h *host, loader string) *machine.Libc {
+func musl(h *sysroot.Host, loader string) *machine.Libc {
 	l := &machine.Libc{Kind: "musl"}
-	if m := muslVersion().FindSubmatch(h.bytes(loader, maxFile)); m != nil {
+	if m := muslVersion().FindSubmatch(h.Bytes(loader, sysroot.MaxFile)); m != nil {
 		l.Version = version.ReadDotted(string(m[1]))
-	} else if m := apkMusl().FindStringSubmatch(h.text("/lib/apk/db/installed")); m != nil {
+	} else if m := apkMusl().FindStringSubmatch(h.Text("/lib/apk/db/installed")); m != nil {
 		l.Version = version.ReadDotted(m[1])
 	}
 	return l
 }
 
 // interpreter returns the ELF interpreter of the first program that names one.
-func interpreter(h *host, programs ...string) string {
+func interpreter(h *sysroot.Host, programs ...string) string {
 	files := loaderFiles(h)
 	for _, p := range programs {
 		if o := files.Read(p); o != nil && o.Interp != "" {
@@ -106,13 +107,13 @@ func interpreter(h *host, programs ...string) string {
 }
 
 // loaderFiles is this machine as the dynamic loader sees it.
-func loaderFiles(h *host) *loader.Files {
+func loaderFiles(h *sysroot.Host) *loader.Files {
 	split := func(list, by string) []string {
 		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
 	}
 	return &loader.Files{
-		Real: h.real, Resolved: h.resolved,
-		LibraryPath: slices.DeleteFunc(split(h.env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
-		Preload:     split(h.env["LD_PRELOAD"], ": "),
+		Real: h.Real, Resolved: h.Resolved,
+		LibraryPath: slices.DeleteFunc(split(h.Env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
+		Preload:     split(h.Env["LD_PRELOAD"], ": "),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -21,10 +22,10 @@ const (
 
 // loaderPath reads the entries of LD_LIBRARY_PATH, which the loader searches
 // before the libraries that torch brings.
-func loaderPath(h *host) []machine.LibraryDir {
+func loaderPath(h *sysroot.Host) []machine.LibraryDir {
 	var out []machine.LibraryDir
 	from := &origins{h: h}
-	for entry := range strings.SplitSeq(h.env["LD_LIBRARY_PATH"], ":") {
+	for entry := range strings.SplitSeq(h.Env["LD_LIBRARY_PATH"], ":") {
 		if entry == "" || len(out) == maxDirs || slices.ContainsFunc(out, func(d machine.LibraryDir) bool { return d.Path == entry }) {
 			continue
 		}
@@ -32,7 +33,7 @@ func loaderPath(h *host) []machine.LibraryDir {
 		if len(d.Origins) > 0 {
 			d.From = d.Origins[0].Place()
 		}
-		for _, name := range h.names(entry) {
+		for _, name := range h.Names(entry) {
 			if wheelLibrary().MatchString(name) && len(d.Files) < maxFiles {
 				d.Files = append(d.Files, name)
 			}
@@ -43,9 +44,9 @@ func loaderPath(h *host) []machine.LibraryDir {
 }
 
 // within reports whether a file lies below one of some directories.
-func within(h *host, file string, dirs []string) bool {
+func within(h *sysroot.Host, file string, dirs []string) bool {
 	for _, dir := range dirs {
-		if real := h.resolvedDir(dir); strings.HasPrefix(file, dir+"/") || h.root == "" && strings.HasPrefix(file, real+"/") {
+		if real := h.ResolvedDir(dir); strings.HasPrefix(file, dir+"/") || h.Root == "" && strings.HasPrefix(file, real+"/") {
 			return true
 		}
 	}
@@ -53,18 +54,18 @@ func within(h *host, file string, dirs []string) bool {
 }
 
 // wheelLibraries are the libraries that NVIDIA's packages brought, by name.
-func wheelLibraries(h *host, sites []string) map[string]string {
+func wheelLibraries(h *sysroot.Host, sites []string) map[string]string {
 	out := map[string]string{}
 	for _, site := range sites {
-		for _, part := range h.names(site + "/nvidia") {
+		for _, part := range h.Names(site + "/nvidia") {
 			dir := site + "/nvidia/" + part + "/lib"
-			for _, name := range h.names(dir) {
+			for _, name := range h.Names(dir) {
 				if wheelLibrary().MatchString(name) && out[name] == "" {
 					out[name] = dir + "/" + name
 				}
 			}
 		}
-		for _, name := range h.names(site + "/torch/lib") {
+		for _, name := range h.Names(site + "/torch/lib") {
 			if wheelLibrary().MatchString(name) && out[name] == "" {
 				out[name] = site + "/torch/lib/" + name
 			}
@@ -75,7 +76,7 @@ func wheelLibraries(h *host, sites []string) map[string]string {
 
 // loadedFrom adds what put the directories of libraries on the loader's path that
 // are taken in place of the environment's own, or of the driver's.
-func loadedFrom(h *host, list []machine.LoadedLibrary) {
+func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
 	from := &origins{h: h}
 	var config []loaderLine
 	for i := range list {
@@ -94,7 +95,7 @@ func loadedFrom(h *host, list []machine.LoadedLibrary) {
 				config = loaderConfig(h)
 			}
 			for _, c := range config {
-				if c.dir == path.Clean(l.Dir) || h.resolved(c.dir) == path.Dir(l.Path) {
+				if c.dir == path.Clean(l.Dir) || h.Resolved(c.dir) == path.Dir(l.Path) {
 					l.Origins = append(l.Origins, c.Origin)
 				}
 			}
@@ -110,16 +111,16 @@ type loaderLine struct {
 
 // loaderConfig are the lines of the dynamic loader's configuration that name a
 // directory (ldconfig(8)).
-func loaderConfig(h *host) []loaderLine {
+func loaderConfig(h *sysroot.Host) []loaderLine {
 	files := []string{"/etc/ld.so.conf"}
-	for _, name := range h.names("/etc/ld.so.conf.d") {
+	for _, name := range h.Names("/etc/ld.so.conf.d") {
 		if strings.HasSuffix(name, ".conf") {
 			files = append(files, "/etc/ld.so.conf.d/"+name)
 		}
 	}
 	var out []loaderLine
 	for _, f := range files {
-		for i, line := range strings.Split(string(h.bytes(f, 1<<18)), "\n") {
+		for i, line := range strings.Split(string(h.Bytes(f, 1<<18)), "\n") {
 			line, _, _ = strings.Cut(line, "#")
 			if dir := strings.TrimSpace(line); path.IsAbs(dir) && len(out) < 200 {
 				out = append(out, loaderLine{path.Clean(dir), machine.Origin{Kind: machine.OriginLoader, File: text.Printable(f), Line: i + 1}})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -28,7 +29,7 @@ func TestLibraryDirs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "LD_LIBRARY_PATH=/usr/local/cuda-12.3/lib64::/opt/site/lib:/missing:/opt/site/lib"}})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "LD_LIBRARY_PATH=/usr/local/cuda-12.3/lib64::/opt/site/lib:/missing:/opt/site/lib"}})
 	want := []machine.LibraryDir{
 		{Path: "/usr/local/cuda-12.3/lib64", Files: []string{"libcublas.so.12", "libcudnn.so.9.1.0"}, From: "~/.bashrc:3",
 			Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "~/.bashrc", Line: 3}}},

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/loader"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -19,18 +20,18 @@ import (
 var levels = [][2]string{{"x86-64-v4", "avx512vl"}, {"x86-64-v3", "avx2"}, {"x86-64-v2", "sse4_2"}}
 
 // linkView is what the interpreter of an environment has loaded before it imports anything.
-func linkView(h *host, python string) *loader.View {
+func linkView(h *sysroot.Host, python string) *loader.View {
 	f := loaderFiles(h)
-	f.Cache = loader.ReadCache(h.bytes("/etc/ld.so.cache", maxFile))
+	f.Cache = loader.ReadCache(h.Bytes("/etc/ld.so.cache", sysroot.MaxFile))
 	f.Default = []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"}
 	if triplet := map[string]string{"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}[arch(h)]; triplet != "" { // Debian's
 		f.Default = append([]string{"/lib/" + triplet, "/usr/lib/" + triplet}, f.Default...)
 	}
-	if at := h.resolved(interpreter(h, python)); strings.HasPrefix(at, "/nix/") {
+	if at := h.Resolved(interpreter(h, python)); strings.HasPrefix(at, "/nix/") {
 		f.Default = []string{path.Dir(at)}
 	}
 	if arch(h) == "x86_64" {
-		_, flags, _ := strings.Cut(h.text("/proc/cpuinfo"), "\nflags")
+		_, flags, _ := strings.Cut(h.Text("/proc/cpuinfo"), "\nflags")
 		flags, _, _ = strings.Cut(flags, "\n")
 		for _, l := range levels {
 			if slices.Contains(strings.Fields(flags), l[1]) {
@@ -38,13 +39,13 @@ func linkView(h *host, python string) *loader.View {
 			}
 		}
 	}
-	return f.Start(h.resolved(python), func(o *loader.Object) []string { return openedBy(h, o) })
+	return f.Start(h.Resolved(python), func(o *loader.Object) []string { return openedBy(h, o) })
 }
 
 // openedBy lists what a library opens by name while it works: libcudart the
 // driver's library, cuDNN its parts. libcudnn.so.9 opens those but the engines and
 // heuristics, which libcudnn_graph.so.9 opens (the names in the files of 9.26).
-func openedBy(h *host, o *loader.Object) []string {
+func openedBy(h *sysroot.Host, o *loader.Object) []string {
 	if strings.HasPrefix(o.Name, "libcudart.so") {
 		return []string{"libcuda.so.1"}
 	}
@@ -53,7 +54,7 @@ func openedBy(h *host, o *loader.Object) []string {
 		return nil
 	}
 	var parts []string
-	for _, f := range h.names(o.Dir) {
+	for _, f := range h.Names(o.Dir) {
 		late := strings.HasPrefix(f, "libcudnn_engines_") || strings.HasPrefix(f, "libcudnn_heuristic")
 		if strings.HasPrefix(f, "libcudnn_") && strings.HasSuffix(f, ".so."+major) && late == (stem == "libcudnn_graph") {
 			parts = append(parts, f)
@@ -64,7 +65,7 @@ func openedBy(h *host, o *loader.Object) []string {
 
 // followLinks follows what importing torch loads, in its order: torch/__init__.py opens
 // libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
-func followLinks(h *host, f *machine.EnvFiles, torch string, e Env, read *sync.WaitGroup) {
+func followLinks(h *sysroot.Host, f *machine.EnvFiles, torch string, e Env, read *sync.WaitGroup) {
 	v := linkView(h, e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := wheelLibraries(h, e.Sites)
@@ -88,7 +89,7 @@ func followLinks(h *host, f *machine.EnvFiles, torch string, e Env, read *sync.W
 			Name: text.Printable(o.Name), By: text.Printable(path.Base(o.By.Path)), Path: text.Printable(o.Path), Via: o.Via, Size: o.Size,
 			Version: versionOfFile(o.Path), Entry: text.Printable(o.Entry), Dir: text.Printable(o.Dir),
 		}
-		if file := own[o.Name]; file != "" && !within(h, o.Path, e.Sites) && h.resolved(file) != o.Path {
+		if file := own[o.Name]; file != "" && !within(h, o.Path, e.Sites) && h.Resolved(file) != o.Path {
 			found.Wheel = text.Printable(file)
 		}
 		f.Loaded = append(f.Loaded, found)
@@ -129,10 +130,10 @@ func (l *linker) add(f machine.LinkFault) {
 }
 
 // module opens torch's own module _C; nil: none that is there can be loaded.
-func (l *linker) module(h *host, torch string, python machine.Python) *loader.Object {
+func (l *linker) module(h *sysroot.Host, torch string, python machine.Python) *loader.Object {
 	tag := "cpython-" + strings.ReplaceAll(version.Minor(python.Version), ".", "")
 	var bad []machine.LinkFault
-	for _, name := range h.names(torch) {
+	for _, name := range h.Names(torch) {
 		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
 			continue
 		}
@@ -154,7 +155,7 @@ func (l *linker) module(h *host, torch string, python machine.Python) *loader.Ob
 
 // missing are the libraries that the loader does not find. torch/__init__.py opens those of
 // its packages itself, by their paths.
-func (l *linker) missing(h *host, e Env) {
+func (l *linker) missing(h *sysroot.Host, e Env) {
 	for i := 0; i < len(l.Missing); i++ { // what is opened misses others
 		m := l.Missing[i]
 		own := l.own[m.Name]
@@ -175,9 +176,9 @@ func (l *linker) missing(h *host, e Env) {
 }
 
 // owner is the distribution that brought a file; "" none did.
-func (l *linker) owner(h *host, file string, e Env) string {
+func (l *linker) owner(h *sysroot.Host, file string, e Env) string {
 	for _, d := range e.Dists {
-		if name, ok := strings.CutPrefix(file, d.Path+"/"); ok && slices.ContainsFunc(machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)),
+		if name, ok := strings.CutPrefix(file, d.Path+"/"); ok && slices.ContainsFunc(machine.ReadRecord(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile)),
 			func(r machine.RecordFile) bool { return r.Path == name }) {
 			return d.Name
 		}
@@ -216,14 +217,14 @@ func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Objec
 
 // replaced binds torch's libraries where the file of one that they are loaded with is not
 // the one that its package brought.
-func (l *linker) replaced(h *host, dists []machine.DistFiles, c *loader.Object) {
+func (l *linker) replaced(h *sysroot.Host, dists []machine.DistFiles, c *loader.Object) {
 	tree := l.Tree(c)
 	for _, d := range dists {
 		for _, file := range d.Resized {
-			at := h.resolved(file)
+			at := h.Resolved(file)
 			i := slices.IndexFunc(tree, func(o *loader.Object) bool { return o.Path == at })
 			for _, o := range tree {
-				if i < 0 || !strings.HasPrefix(o.Path, h.resolved(l.torch)+"/") {
+				if i < 0 || !strings.HasPrefix(o.Path, h.Resolved(l.torch)+"/") {
 					continue
 				}
 				for _, b := range l.Bind(o, tree, nil) {
@@ -257,16 +258,16 @@ var torchSymbol = lazy.Regexp(`^_Z\w*?(3c10|2at|5torch|6caffe2)|^aoti_torch_`)
 var cudaOfFile = lazy.Regexp(`_cuda(\d\d)(\d)(?:_\w+)?\.so$`)
 
 // extensions binds the machine code of other packages that asks for torch's libraries, or for
-// those of CUDA beside a torch that brings some.
-func (l *linker) extensions(h *host, e Env) (bring []machine.ForCUDA) {
+// those of CUDA.
+func (l *linker) extensions(h *sysroot.Host, e Env) (bring []machine.ForCUDA) {
 	needed := needs(e.Dists, "torch")
 	for _, d := range e.Dists {
 		if torchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] ||
-			strings.Contains(string(h.bytes(d.Info+"/WHEEL", 4096)), "Root-Is-Purelib: true") { // no machine code
+			strings.Contains(string(h.Bytes(d.Info+"/WHEEL", 4096)), "Root-Is-Purelib: true") { // no machine code
 			continue
 		}
 		var versions []string
-		for _, file := range machine.ReadRecord(h.bytes(d.Info+"/RECORD", maxFile)) {
+		for _, file := range machine.ReadRecord(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile)) {
 			if m := cudaOfFile().FindStringSubmatch(file.Path); m != nil {
 				versions = xslices.Add(versions, m[1]+"."+m[2])
 			} else if isELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
@@ -320,7 +321,7 @@ func versionOfFile(file string) string {
 
 // versionOf is the version of a library by its name, else that of the package of
 // NVIDIA's that brought it: …/nvidia/cudnn/lib/… is of nvidia_cudnn_cu12 beside it.
-func versionOf(h *host, file string) string {
+func versionOf(h *sysroot.Host, file string) string {
 	if v := versionOfFile(file); v != "" {
 		return v
 	}
@@ -333,7 +334,7 @@ func versionOf(h *host, file string) string {
 	if !strings.HasPrefix(rest, "lib/") {
 		return ""
 	}
-	for _, name := range h.names(site) {
+	for _, name := range h.Names(site) {
 		dist, ok := strings.CutPrefix(name, "nvidia_"+part)
 		dist, info := strings.CutSuffix(dist, ".dist-info")
 		label, v, cut := strings.Cut(dist, "-")

@@ -1,9 +1,10 @@
 package probe
 
 import (
+	"strings"
+
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"strings"
 )
 
 // needs are the distributions that one needs to be imported, itself among them.

@@ -9,38 +9,39 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 )
 
 // nodes are the device files that programs need to reach the GPUs which the kernel's
 // drivers serve, where one is not as it should be.
-func nodes(h *host) []machine.DeviceNode {
-	if h.root != "" && !h.isDir("/dev") || h.exists("/dev/dxg") {
+func nodes(h *sysroot.Host) []machine.DeviceNode {
+	if h.Root != "" && !h.IsDir("/dev") || h.Exists("/dev/dxg") {
 		return nil
 	}
 	var want []string
 	const gpus = "/proc/driver/nvidia/gpus"
 	inside := inContainer(h)
 	given := func(name string) bool { return strings.Trim(name, "0123456789") == "nvidia" && name != "nvidia" }
-	switch list := h.names(gpus); {
+	switch list := h.Names(gpus); {
 	case len(list) == 0:
 	case inside:
-		if slices.ContainsFunc(h.names("/dev"), given) { // which of the host's GPUs it is to have is not known
+		if slices.ContainsFunc(h.Names("/dev"), given) { // which of the host's GPUs it is to have is not known
 			want = []string{"/dev/nvidiactl", "/dev/nvidia-uvm"}
 		}
 	default:
 		want = append(want, "/dev/nvidiactl")
-		if !h.exists("/usr/bin/nvidia-modprobe") { // which makes it for the first program that uses CUDA
+		if !h.Exists("/usr/bin/nvidia-modprobe") { // which makes it for the first program that uses CUDA
 			want = append(want, "/dev/nvidia-uvm")
 		}
 		for _, address := range list {
-			for line := range strings.Lines(h.text(gpus + "/" + address + "/information")) {
+			for line := range strings.Lines(h.Text(gpus + "/" + address + "/information")) {
 				if minor, ok := strings.CutPrefix(line, "Device Minor:"); ok {
 					want = append(want, "/dev/nvidia"+strings.TrimSpace(minor))
 				}
 			}
 		}
 	}
-	if h.exists("/sys/module/amdgpu") && len(h.names("/sys/class/kfd/kfd/topology/nodes")) > 1 {
+	if h.Exists("/sys/module/amdgpu") && len(h.Names("/sys/class/kfd/kfd/topology/nodes")) > 1 {
 		want = append(want, "/dev/kfd")
 	}
 	majors := majors(h)
@@ -54,8 +55,8 @@ func nodes(h *host) []machine.DeviceNode {
 }
 
 // nodeState tells what is wrong with one; "" nothing.
-func nodeState(h *host, node string, majors map[string]uint64) string {
-	i, err := os.Stat(h.real(node))
+func nodeState(h *sysroot.Host, node string, majors map[string]uint64) string {
+	i, err := os.Stat(h.Real(node))
 	if err != nil {
 		return machine.NodeMissing
 	}
@@ -67,16 +68,16 @@ func nodeState(h *host, node string, majors map[string]uint64) string {
 	if have, ok := majorOf(i); ok && majors[driver] != 0 && have != majors[driver] {
 		return machine.NodeForeign
 	}
-	if i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.real(node)) {
+	if i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.Real(node)) {
 		return machine.NodeClosed // asked without opening it, which would start the GPU
 	}
 	return ""
 }
 
 // majors are the numbers that the kernel gave its drivers of character devices.
-func majors(h *host) map[string]uint64 {
+func majors(h *sysroot.Host) map[string]uint64 {
 	out := map[string]uint64{}
-	for line := range strings.Lines(h.text("/proc/devices")) {
+	for line := range strings.Lines(h.Text("/proc/devices")) {
 		f := strings.Fields(line)
 		if len(f) != 2 || f[0] == "Block" {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -31,7 +32,7 @@ func (n nvidia) hasLibraries() bool { return len(n.found) > 0 || len(n.cuda) > 0
 
 // gatherNVIDIA gathers from every source, the best first, and asks nvidia-smi only
 // where that could still add something.
-func gatherNVIDIA(ctx context.Context, h *host, o gpuOptions, environment string, bus []pciGPU) nvidia {
+func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o gpuOptions, environment string, bus []pciGPU) nvidia {
 	var n nvidia
 	for _, p := range bus {
 		if p.Vendor == "10de" {
@@ -52,15 +53,15 @@ func gatherNVIDIA(ctx context.Context, h *host, o gpuOptions, environment string
 }
 
 // reportNVML asks the child where there is a library to load.
-func reportNVML(ctx context.Context, h *host, o gpuOptions, environment string, n *nvidia) {
+func reportNVML(ctx context.Context, h *sysroot.Host, o gpuOptions, environment string, n *nvidia) {
 	var libraries []string
 	switch {
 	case o.NVML == "off":
-		h.note("nvml: switched off")
+		h.Note("nvml: switched off")
 		return
 	case o.NVML != "":
 		libraries = []string{o.NVML}
-	case h.root != "" || h.os != "linux":
+	case h.Root != "" || h.OS != "linux":
 		return
 	case environment == machine.WSL2:
 		libraries = append([]string{wslLibraries + "/libnvidia-ml.so.1", ""}, n.found...)
@@ -69,7 +70,7 @@ func reportNVML(ctx context.Context, h *host, o gpuOptions, environment string, 
 	}
 	if o.NVML == "" && len(n.found) == 0 && !inLoaderCache(h) {
 		if len(n.bus) > 0 || !n.kernel.version.IsZero() || environment == machine.WSL2 {
-			h.note("nvml: library not found")
+			h.Note("nvml: library not found")
 		}
 		return
 	}
@@ -82,19 +83,19 @@ func reportNVML(ctx context.Context, h *host, o gpuOptions, environment string, 
 	}
 	switch w := n.report.Words(); {
 	case n.report.Return == nvmlchild.DriverNotLoaded && !n.kernel.version.IsZero():
-		h.note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it%s", n.kernel.version, unopened(h, "/dev/nvidiactl"))
+		h.Note("nvml: the kernel module %s is loaded, but NVIDIA's library cannot reach it%s", n.kernel.version, unopened(h, "/dev/nvidiactl"))
 	case w != "":
-		h.note("%s", text.Printable(w))
+		h.Note("%s", text.Printable(w))
 	}
 	for _, p := range n.report.Problems {
-		h.note("nvml: %s", p)
+		h.Note("nvml: %s", p)
 	}
 }
 
 // unopened says why a device's file cannot be opened; "" it can. It is asked where the
 // driver's library could not open it either.
-func unopened(h *host, node string) string {
-	f, err := os.OpenFile(h.real(node), os.O_RDWR, 0)
+func unopened(h *sysroot.Host, node string) string {
+	f, err := os.OpenFile(h.Real(node), os.O_RDWR, 0)
 	switch {
 	case err == nil:
 		f.Close()

@@ -8,13 +8,14 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
 
 // nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
 // bus that neither does, which are not usable.
-func nvidiaGPUs(h *host, n nvidia, d *machine.Driver, o gpuOptions) []machine.GPU {
+func nvidiaGPUs(h *sysroot.Host, n nvidia, d *machine.Driver, o gpuOptions) []machine.GPU {
 	var out []machine.GPU
 	rest := n.bus
 	switch {
@@ -91,7 +92,7 @@ func (n nvidia) listed(p pciGPU) bool {
 }
 
 // reported turns one device of NVML into GPUs: itself, or its slices.
-func reported(h *host, g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []machine.GPU {
+func reported(h *sysroot.Host, g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []machine.GPU {
 	whole := fromNVML(h, g)
 	whole.PCIAddress = shortAddress(g.PCIBus)
 	if whole.PCIAddress != "" && g.PCIDevice != 0 {
@@ -106,7 +107,7 @@ func reported(h *host, g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []ma
 		return []machine.GPU{whole}
 	}
 	if len(g.Slices) == 0 {
-		h.note("%s is in MIG mode and has no slices: nothing can use it", whole.Name)
+		h.Note("%s is in MIG mode and has no slices: nothing can use it", whole.Name)
 		whole.Visible, whole.MIGMode = false, true
 		return []machine.GPU{whole}
 	}
@@ -124,7 +125,7 @@ func reported(h *host, g nvmlchild.GPU, p pciGPU, onBus bool, o gpuOptions) []ma
 }
 
 // fromNVML takes what NVML says about a device and drops what cannot be.
-func fromNVML(h *host, g nvmlchild.GPU) machine.GPU {
+func fromNVML(h *sysroot.Host, g nvmlchild.GPU) machine.GPU {
 	out := machine.GPU{Vendor: machine.NVIDIA, Name: text.Printable(g.Name), UUID: text.Printable(g.UUID), Visible: true, Evidence: machine.FromNVML}
 	if len(out.Name) > 200 {
 		out.Name = ""
@@ -133,12 +134,12 @@ func fromNVML(h *host, g nvmlchild.GPU) machine.GPU {
 	if err == nil {
 		out.SM = sm
 	} else if g.Major != 0 || g.Minor != 0 {
-		h.note("nvml: %d.%d is not a compute capability; dropped", g.Major, g.Minor)
+		h.Note("nvml: %d.%d is not a compute capability; dropped", g.Major, g.Minor)
 	}
 	if g.Memory <= 1<<50 {
 		out.MemoryBytes = int64(g.Memory)
 	} else {
-		h.note("nvml: %d bytes are not a GPU's memory; dropped", g.Memory)
+		h.Note("nvml: %d bytes are not a GPU's memory; dropped", g.Memory)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -80,10 +81,10 @@ const grace = 50 * time.Millisecond
 
 // askNVML starts the child and reads its report. nil: it gave none, and a note
 // says why; late: the library or the driver hangs.
-func askNVML(ctx context.Context, h *host, o gpuOptions, libraries []string) (r *nvmlchild.Report, late bool) {
+func askNVML(ctx context.Context, h *sysroot.Host, o gpuOptions, libraries []string) (r *nvmlchild.Report, late bool) {
 	child, err := childProgram(o.Self)
 	if err != nil {
-		h.note("nvml: %s; the kernel's files and nvidia-smi are read instead", err)
+		h.Note("nvml: %s; the kernel's files and nvidia-smi are read instead", err)
 		return nil, false
 	}
 	defer child.close()
@@ -91,7 +92,7 @@ func askNVML(ctx context.Context, h *host, o gpuOptions, libraries []string) (r 
 	if o.Use {
 		argv = append(argv, nvmlchild.UseWord)
 	}
-	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(h.vars), h.started)
+	a := runLimited(ctx, o.limit(), append(argv, libraries...), childEnv(h.Vars), h.Started)
 	// The stub library of a CUDA toolkit prints a warning before our lines. The
 	// second line says what the first does and more.
 	whole := 0
@@ -104,15 +105,15 @@ func askNVML(ctx context.Context, h *host, o gpuOptions, libraries []string) (r 
 	}
 	switch {
 	case a.late && r == nil:
-		h.note("%s %s: the driver hangs", machine.NVMLHangs, o.limit())
+		h.Note("%s %s: the driver hangs", machine.NVMLHangs, o.limit())
 		return nil, true
 	case a.late:
-		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library did not answer within %s", o.limit())
+		h.Note("nvml: what uses the GPUs is unknown: NVIDIA's library did not answer within %s", o.limit())
 	case o.Use && r != nil && r.Return == nvmlchild.Success && whole < 2:
-		h.note("nvml: what uses the GPUs is unknown: NVIDIA's library ended its process: %s", firstWords(a))
+		h.Note("nvml: what uses the GPUs is unknown: NVIDIA's library ended its process: %s", firstWords(a))
 	}
 	if r == nil {
-		h.note("%s %s", machine.NVMLCrashes, firstWords(a))
+		h.Note("%s %s", machine.NVMLCrashes, firstWords(a))
 	}
 	return r, false
 }

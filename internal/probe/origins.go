@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -25,7 +26,7 @@ var profiles = []string{
 // An origins finds which files put entries into a list variable. It reads them
 // once, when the first question comes.
 type origins struct {
-	h    *host
+	h    *sysroot.Host
 	sets map[string][]setLine // by variable
 }
 
@@ -38,8 +39,8 @@ func (o *origins) read(variable string) []setLine {
 	if o.sets == nil {
 		o.sets = map[string][]setLine{}
 		for _, s := range setters(o.h) {
-			text := string(o.h.bytes(atHome(o.h, s.file), 1<<20))
-			for _, a := range assignments(text, s.language, func(name string) string { return o.h.env[name] }) {
+			text := string(o.h.Bytes(atHome(o.h, s.file), 1<<20))
+			for _, a := range assignments(text, s.language, func(name string) string { return o.h.Env[name] }) {
 				o.sets[a.variable] = append(o.sets[a.variable], setLine{s, a})
 			}
 		}
@@ -48,9 +49,9 @@ func (o *origins) read(variable string) []setLine {
 }
 
 // atHome replaces the "~" of a path.
-func atHome(h *host, file string) string {
+func atHome(h *sysroot.Host, file string) string {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
-		return h.home + "/" + rest
+		return h.Home + "/" + rest
 	}
 	return file
 }
@@ -99,24 +100,24 @@ func names(line, entry string) bool {
 
 // setters lists what may have set a variable of this process, the most particular
 // first.
-func setters(h *host) []setter {
+func setters(h *sysroot.Host) []setter {
 	list := slices.Concat(moduleFiles(h), condaFiles(h))
-	if venv := h.env["VIRTUAL_ENV"]; h.abs(venv) {
+	if venv := h.Env["VIRTUAL_ENV"]; h.Abs(venv) {
 		list = append(list, setter{machine.OriginVenv, path.Base(venv), venv + "/bin/activate", shellText})
 	}
 	// what direnv, uv, docker compose and editors read
-	for _, file := range []string{h.env["DIRENV_FILE"], h.project + "/.envrc", h.project + "/.env"} {
-		if h.abs(file) && (file != h.env["DIRENV_FILE"] || !strings.HasPrefix(file, h.project+"/.env")) {
+	for _, file := range []string{h.Env["DIRENV_FILE"], h.Project + "/.envrc", h.Project + "/.env"} {
+		if h.Abs(file) && (file != h.Env["DIRENV_FILE"] || !strings.HasPrefix(file, h.Project+"/.env")) {
 			list = append(list, setter{machine.OriginProfile, "", file, shellText})
 		}
 	}
 	list = append(list, unitFiles(h)...)
 	for _, f := range profiles {
-		if h.home != "" || !strings.HasPrefix(f, "~") {
+		if h.Home != "" || !strings.HasPrefix(f, "~") {
 			list = append(list, setter{machine.OriginProfile, "", f, shellText})
 		}
 	}
-	if h.home != "" {
+	if h.Home != "" {
 		for _, f := range []string{"~/.cshrc", "~/.tcshrc", "~/.login", "~/.config/fish/config.fish"} {
 			list = append(list, setter{machine.OriginProfile, "", f, fishText})
 		}
@@ -132,9 +133,9 @@ func setters(h *host) []setter {
 	return list
 }
 
-func settersIn(h *host, kind, dir, suffix, language string) []setter {
+func settersIn(h *sysroot.Host, kind, dir, suffix, language string) []setter {
 	var out []setter
-	for _, name := range h.names(atHome(h, dir)) {
+	for _, name := range h.Names(atHome(h, dir)) {
 		if strings.HasSuffix(name, suffix) {
 			out = append(out, setter{kind, "", dir + "/" + name, language})
 		}
@@ -144,21 +145,21 @@ func settersIn(h *host, kind, dir, suffix, language string) []setter {
 
 // moduleFiles are the files of the loaded environment modules: Lmod and Tcl's name
 // them in _LMFILES_, in the order of LOADEDMODULES; else they are below MODULEPATH.
-func moduleFiles(h *host) []setter {
-	loaded := strings.Split(h.env["LOADEDMODULES"], ":")
-	files := strings.Split(h.env["_LMFILES_"], ":")
+func moduleFiles(h *sysroot.Host) []setter {
+	loaded := strings.Split(h.Env["LOADEDMODULES"], ":")
+	files := strings.Split(h.Env["_LMFILES_"], ":")
 	var out []setter
 	for i, name := range loaded {
 		if name == "" || len(out) == maxDirs {
 			continue
 		}
 		file := ""
-		if len(files) == len(loaded) && h.abs(files[i]) {
+		if len(files) == len(loaded) && h.Abs(files[i]) {
 			file = files[i]
 		}
-		for dir := range strings.SplitSeq(h.env["MODULEPATH"], ":") {
+		for dir := range strings.SplitSeq(h.Env["MODULEPATH"], ":") {
 			for _, f := range []string{dir + "/" + name + ".lua", dir + "/" + name} {
-				if file == "" && h.abs(dir) && h.exists(f) {
+				if file == "" && h.Abs(dir) && h.Exists(f) {
 					file = f
 				}
 			}
@@ -177,9 +178,9 @@ func moduleFiles(h *host) []setter {
 
 // condaFiles are the scripts that the active conda environment runs when it is
 // activated.
-func condaFiles(h *host) []setter {
-	prefix := h.env["CONDA_PREFIX"]
-	if !h.abs(prefix) {
+func condaFiles(h *sysroot.Host) []setter {
+	prefix := h.Env["CONDA_PREFIX"]
+	if !h.Abs(prefix) {
 		return nil
 	}
 	var out []setter
@@ -195,19 +196,19 @@ func condaFiles(h *host) []setter {
 
 // ownState finds what a variable holds where it is kept as a value: `conda env config vars`, and
 // the environment that a container was started with.
-func ownState(h *host, variable string, holds func(value string, set bool) bool) machine.Origin {
-	if prefix := h.env["CONDA_PREFIX"]; h.abs(prefix) {
+func ownState(h *sysroot.Host, variable string, holds func(value string, set bool) bool) machine.Origin {
+	if prefix := h.Env["CONDA_PREFIX"]; h.Abs(prefix) {
 		var state struct {
 			Vars map[string]string `json:"env_vars"`
 		}
-		if json.Unmarshal(h.bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil {
+		if json.Unmarshal(h.Bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil {
 			if v, set := state.Vars[variable]; holds(v, set) {
 				return machine.Origin{Kind: machine.OriginConda, Name: text.Printable(path.Base(prefix)), File: text.Printable(prefix + "/conda-meta/state")}
 			}
 		}
 	}
 	if inContainer(h) {
-		for pair := range strings.SplitSeq(string(h.bytes("/proc/1/environ", 1<<20)), "\x00") {
+		for pair := range strings.SplitSeq(string(h.Bytes("/proc/1/environ", 1<<20)), "\x00") {
 			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list, true) {
 				return machine.Origin{Kind: machine.OriginContainer, File: "/proc/1/environ"}
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -54,7 +55,7 @@ func TestOrigins(t *testing.T) {
 			[]machine.Origin{{Kind: machine.OriginContainer, File: "/proc/1/environ"}}},
 		"not in a container": {map[string]string{"proc/1/environ": "LD_LIBRARY_PATH=" + dir + "\x00"}, nil, nil},
 	} {
-		h := newHost(hostOptions{Root: tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me")})
+		h := sysroot.New(sysroot.Options{Root: tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me")})
 		if diff := cmp.Diff(test.want, (&origins{h: h}).of("LD_LIBRARY_PATH", dir)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -80,7 +81,7 @@ func TestLoadedOrigins(t *testing.T) {
 		}
 	}
 	cached := []machine.LoadedLibrary{{Name: "libcublasLt.so.12", Via: "ld.so.cache", Dir: "/opt/cuda", Path: "/opt/cuda/libcublasLt.so.12.1.3", Wheel: site + "/x"}}
-	h := newHost(hostOptions{Root: root, OS: "linux"})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
 	loadedFrom(h, cached)
 	if diff := cmp.Diff([]machine.Origin{{Kind: machine.OriginLoader, File: "/etc/ld.so.conf.d/cuda.conf", Line: 2}}, cached[0].Origins); diff != "" {
 		t.Error(diff)
@@ -90,7 +91,7 @@ func TestLoadedOrigins(t *testing.T) {
 // A library of another environment has no version in its name: its package has.
 func TestVersionOf(t *testing.T) {
 	root := tree(t, map[string]string{"e/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "", "e/nvidia_cudnn_frontend-1.2.dist-info/METADATA": "", "e/nvidia_nccl_cu12-\x1b.dist-info/METADATA": ""})
-	h := newHost(hostOptions{Root: root, OS: "linux"})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
 	for file, want := range map[string]string{
 		"/e/nvidia/cudnn/lib/libcudnn.so.9": "9.1.0.70", "/e/nvidia/cudnn/lib/libcudnn.so.9.2.0": "9.2.0", "/e/nvidia/nccl/lib/libnccl.so.2": "",
 		"/e/nvidia/cufft/lib/libcufft.so.11": "", "/opt/nvidia/libcudnn.so.9": "", "/x/libcudnn.so.9": "",

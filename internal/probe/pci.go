@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -37,25 +38,25 @@ var gpuVendors = map[string]string{"10de": machine.NVIDIA, "1002": machine.AMD, 
 // 0300 (VGA), 0302 (3D) and 0380 (other display). Classes such as 0680 (NVSwitch)
 // and 0403 (the audio function) are not GPUs. AMD's Instinct parts announce
 // themselves as 0380 or as 1200, processing accelerators.
-func busGPUs(h *host) []pciGPU {
+func busGPUs(h *sysroot.Host) []pciGPU {
 	const dir = "/sys/bus/pci/devices"
 	var out []pciGPU
-	for _, address := range h.names(dir) {
+	for _, address := range h.Names(dir) {
 		at := dir + "/" + address
-		vendor := hex4(h.text(at + "/vendor"))
+		vendor := hex4(h.Text(at + "/vendor"))
 		if gpuVendors[vendor] == "" {
 			continue
 		}
-		class := strings.TrimPrefix(h.text(at+"/class"), "0x")
+		class := strings.TrimPrefix(h.Text(at+"/class"), "0x")
 		accelerator := vendor == "1002" && strings.HasPrefix(class, "1200")
 		if !strings.HasPrefix(class, "0300") && !strings.HasPrefix(class, "0302") && !strings.HasPrefix(class, "0380") && !accelerator {
 			continue
 		}
 		out = append(out, pciGPU{
-			PCI: PCI{Vendor: vendor, Device: hex4(h.text(at + "/device")),
-				SubVendor: hex4(h.text(at + "/subsystem_vendor")), SubDevice: hex4(h.text(at + "/subsystem_device"))},
-			Address: strings.ToLower(address), Revision: strings.TrimPrefix(h.text(at+"/revision"), "0x"),
-			Driver: h.link(at + "/driver"),
+			PCI: PCI{Vendor: vendor, Device: hex4(h.Text(at + "/device")),
+				SubVendor: hex4(h.Text(at + "/subsystem_vendor")), SubDevice: hex4(h.Text(at + "/subsystem_device"))},
+			Address: strings.ToLower(address), Revision: strings.TrimPrefix(h.Text(at+"/revision"), "0x"),
+			Driver: h.Link(at + "/driver"),
 		})
 	}
 	return out
@@ -89,7 +90,7 @@ var pciIDs = []string{"/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/
 
 // nameUnknown gives GPUs that the device table does not know the name that the
 // system's own list has, or else a name made of their number.
-func nameUnknown(h *host, gpus []machine.GPU) {
+func nameUnknown(h *sysroot.Host, gpus []machine.GPU) {
 	var list string
 	for i := range gpus {
 		g := &gpus[i]
@@ -97,7 +98,7 @@ func nameUnknown(h *host, gpus []machine.GPU) {
 			continue
 		}
 		if list == "" {
-			list = "\n" + h.firstText(pciIDs...) + "\n"
+			list = "\n" + h.FirstText(pciIDs...) + "\n"
 		}
 		if g.Name = pciName(list, g.PCIID); g.Name == "" {
 			vendor := map[string]string{machine.NVIDIA: "NVIDIA", machine.AMD: "AMD", machine.Intel: "Intel"}[g.Vendor]

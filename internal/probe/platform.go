@@ -10,25 +10,26 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/loader"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
 // readPlatform reads what wheels are built for. The environment is the host's kind
 // as far as files tell; that a login node has no GPU is decided later.
-func readPlatform(h *host) machine.Platform {
-	if h.os != "linux" {
+func readPlatform(h *sysroot.Host) machine.Platform {
+	if h.OS != "linux" {
 		return foreign(h)
 	}
 	p := machine.Platform{OS: "linux", Arch: arch(h)}
-	release := parseOSRelease(h.firstText("/etc/os-release", "/usr/lib/os-release"))
+	release := parseOSRelease(h.FirstText("/etc/os-release", "/usr/lib/os-release"))
 	p.Distro, p.DistroLike, p.DistroVersion = release["ID"], release["ID_LIKE"], release["VERSION_ID"]
 	if p.Distro == "" {
 		oldRelease(h, &p)
 	}
 	p.Libc = libc(h)
-	p.Kernel = text.Printable(h.text("/proc/sys/kernel/osrelease"))
-	p.BootID = h.text("/proc/sys/kernel/random/boot_id")
+	p.Kernel = text.Printable(h.Text("/proc/sys/kernel/osrelease"))
+	p.BootID = h.Text("/proc/sys/kernel/random/boot_id")
 	p.L4T = l4t(h)
 	p.Environment = environment(h, p)
 	p.SecureBoot = secureBoot(h)
@@ -36,8 +37,8 @@ func readPlatform(h *host) machine.Platform {
 }
 
 // foreign is the platform of a system that is not Linux.
-func foreign(h *host) machine.Platform {
-	os, arch := machine.NormalPlatform(h.os, nativeArch(h))
+func foreign(h *sysroot.Host) machine.Platform {
+	os, arch := machine.NormalPlatform(h.OS, nativeArch(h))
 	return machine.Platform{OS: os, Arch: arch, DistroVersion: systemVersion(), Environment: machine.Bare}
 }
 
@@ -64,33 +65,33 @@ func parseOSRelease(s string) map[string]string {
 var redhatRelease = lazy.Regexp(`^(CentOS|Red Hat|Scientific|Rocky|AlmaLinux|Oracle)[^0-9]*([0-9]+(?:\.[0-9]+)*)`)
 
 // oldRelease reads what distributions had before os-release.
-func oldRelease(h *host, p *machine.Platform) {
-	if m := redhatRelease().FindStringSubmatch(h.firstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
+func oldRelease(h *sysroot.Host, p *machine.Platform) {
+	if m := redhatRelease().FindStringSubmatch(h.FirstText("/etc/centos-release", "/etc/redhat-release")); m != nil {
 		others := map[string]string{"Oracle": "ol", "Red Hat": "rhel"} // than in small letters
 		p.Distro, p.DistroLike, p.DistroVersion = cmp.Or(others[m[1]], strings.ToLower(m[1])), "rhel fedora", m[2]
 		return
 	}
-	if v := h.text("/etc/alpine-release"); v != "" {
+	if v := h.Text("/etc/alpine-release"); v != "" {
 		p.Distro, p.DistroVersion = "alpine", text.Printable(v)
 		return
 	}
-	if v := h.text("/etc/debian_version"); v != "" {
+	if v := h.Text("/etc/debian_version"); v != "" {
 		p.Distro, p.DistroVersion = "debian", text.Printable(v)
 	}
 }
 
 // arch is the architecture of the machine's programs: of this process, or of the
 // shell below a root.
-func arch(h *host) string {
-	if h.root != "" {
+func arch(h *sysroot.Host) string {
+	if h.Root != "" {
 		for _, sh := range []string{"/bin/sh", "/usr/bin/env", "/sbin/init"} {
-			if a := elfArch(h.bytes(sh, 64)); a != "" {
+			if a := elfArch(h.Bytes(sh, 64)); a != "" {
 				return a
 			}
 		}
 	}
 	_, arch := machine.NormalPlatform("linux", runtime.GOARCH)
-	if arch == "386" && strings.Contains(h.text("/proc/cpuinfo"), " lm ") {
+	if arch == "386" && strings.Contains(h.Text("/proc/cpuinfo"), " lm ") {
 		return "x86_64"
 	}
 	return arch
@@ -111,12 +112,12 @@ func elfArch(header []byte) string {
 // driver is somebody else's matter. The order matters: WSL with its GPU device
 // is WSL even inside a container of Docker Desktop, and a Jetson's wheels are a
 // Jetson's in a container too.
-func environment(h *host, p machine.Platform) string {
-	wsl := strings.Contains(strings.ToLower(h.text("/proc/version")+p.Kernel), "microsoft")
+func environment(h *sysroot.Host, p machine.Platform) string {
+	wsl := strings.Contains(strings.ToLower(h.Text("/proc/version")+p.Kernel), "microsoft")
 	switch {
 	case p.L4T != "" || tegra(h) != "":
 		return machine.Jetson
-	case h.exists("/dev/dxg"):
+	case h.Exists("/dev/dxg"):
 		return machine.WSL2
 	case imageBuild(h):
 		return machine.ContainerBuild
@@ -124,9 +125,9 @@ func environment(h *host, p machine.Platform) string {
 		return machine.Container
 	case wsl:
 		if !strings.Contains(p.Kernel, "WSL2") {
-			h.note("WSL 1 has no GPU; `wsl --set-version <distribution> 2` in Windows converts this one")
+			h.Note("WSL 1 has no GPU; `wsl --set-version <distribution> 2` in Windows converts this one")
 		} else {
-			h.note("WSL without /dev/dxg: Windows offers it no GPU")
+			h.Note("WSL without /dev/dxg: Windows offers it no GPU")
 		}
 		return machine.WSL2
 	}
@@ -136,46 +137,46 @@ func environment(h *host, p machine.Platform) string {
 var containerGroup = lazy.Regexp(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
 
 // inContainer looks for the marks that engines leave inside of a container.
-func inContainer(h *host) bool {
+func inContainer(h *sysroot.Host) bool {
 	for _, f := range []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"} {
-		if h.exists(f) {
+		if h.Exists(f) {
 			return true
 		}
 	}
 	for _, name := range []string{"container", "KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
-		if h.env[name] != "" {
+		if h.Env[name] != "" {
 			return true
 		}
 	}
-	return containerGroup().MatchString(h.text("/proc/1/cgroup"))
+	return containerGroup().MatchString(h.Text("/proc/1/cgroup"))
 }
 
 // imageBuild looks for the marks of a container that builds an image: what is
 // installed there runs elsewhere, so no GPU and no driver is the normal case.
 // The classic builder of Docker before 23 leaves no mark.
-func imageBuild(h *host) bool {
+func imageBuild(h *sysroot.Host) bool {
 	switch {
-	case strings.Contains(h.text("/run/.containerenv"), `engine="buildah`): // podman build, buildah
+	case strings.Contains(h.Text("/run/.containerenv"), `engine="buildah`): // podman build, buildah
 		return true
-	case strings.Contains(h.text("/proc/self/mountinfo"), "/buildkit/"), // its hosts and resolv.conf
-		slices.Contains(strings.Fields(h.text("/etc/hosts")), "buildkitsandbox"), // the host name that it gives
-		h.text("/etc/hostname") == "buildkitsandbox",
-		h.text("/proc/sys/kernel/hostname") == "buildkitsandbox":
+	case strings.Contains(h.Text("/proc/self/mountinfo"), "/buildkit/"), // its hosts and resolv.conf
+		slices.Contains(strings.Fields(h.Text("/etc/hosts")), "buildkitsandbox"), // the host name that it gives
+		h.Text("/etc/hostname") == "buildkitsandbox",
+		h.Text("/proc/sys/kernel/hostname") == "buildkitsandbox":
 		return true
-	case h.exists("/kaniko/executor"):
+	case h.Exists("/kaniko/executor"):
 		return true
 	}
 	// %post of a definition file
-	return h.env["APPTAINER_ROOTFS"] != "" || h.env["SINGULARITY_ROOTFS"] != ""
+	return h.Env["APPTAINER_ROOTFS"] != "" || h.Env["SINGULARITY_ROOTFS"] != ""
 }
 
 // secureBoot reads the EFI variable: four bytes of attributes, one of value.
 // nil: this system does not tell.
-func secureBoot(h *host) *bool {
+func secureBoot(h *sysroot.Host) *bool {
 	const v = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-	data := h.bytes(v, 5)
+	data := h.Bytes(v, 5)
 	on := len(data) == 5 && data[4] == 1
-	if len(data) < 5 && (h.exists("/sys/firmware/efi") || !h.exists("/sys/class")) {
+	if len(data) < 5 && (h.Exists("/sys/firmware/efi") || !h.Exists("/sys/class")) {
 		return nil
 	}
 	return &on // no EFI: there is none to secure
@@ -185,8 +186,8 @@ var l4tRelease = lazy.Regexp(`R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)`)
 
 // l4t returns the release of Linux for Tegra on a Jetson: 36.4.3 from
 // "# R36 (release), REVISION: 4.3, …".
-func l4t(h *host) string {
-	m := l4tRelease().FindStringSubmatch(h.text("/etc/nv_tegra_release"))
+func l4t(h *sysroot.Host) string {
+	m := l4tRelease().FindStringSubmatch(h.Text("/etc/nv_tegra_release"))
 	if m == nil {
 		return ""
 	}
@@ -200,12 +201,12 @@ func l4t(h *host) string {
 var tegraChip = lazy.Regexp(`nvidia,(tegra\d+)`)
 
 // tegra returns the chip of a Jetson, such as tegra234, from its device tree.
-func tegra(h *host) string {
-	if m := tegraChip().FindStringSubmatch(h.text("/proc/device-tree/compatible")); m != nil {
+func tegra(h *sysroot.Host) string {
+	if m := tegraChip().FindStringSubmatch(h.Text("/proc/device-tree/compatible")); m != nil {
 		return m[1]
 	}
-	if f := strings.ToLower(h.text("/sys/devices/soc0/family")); strings.HasPrefix(f, "tegra") {
-		return "tegra" + strings.Trim(h.text("/sys/devices/soc0/soc_id"), "0x")
+	if f := strings.ToLower(h.Text("/sys/devices/soc0/family")); strings.HasPrefix(f, "tegra") {
+		return "tegra" + strings.Trim(h.Text("/sys/devices/soc0/soc_id"), "0x")
 	}
 	return ""
 }

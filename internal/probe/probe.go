@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 )
 
 // Options say where to look. The zero Options look at this machine with no
@@ -40,8 +41,8 @@ type Options struct {
 }
 
 // host is the machine that they name.
-func (o Options) host() *host {
-	return newHost(hostOptions{o.Root, o.OS, o.Env, o.Dir, o.Cgroups})
+func (o Options) host() *sysroot.Host {
+	return sysroot.New(sysroot.Options{Root: o.Root, OS: o.OS, Env: o.Env, Dir: o.Dir, Cgroups: o.Cgroups})
 }
 
 func (o Options) choice() pythonChoice {
@@ -50,7 +51,7 @@ func (o Options) choice() pythonChoice {
 
 // A Look is a machine whose GPUs are being looked at.
 type Look struct {
-	of, on   *host // the second for the GPUs
+	of, on   *sysroot.Host // the second for the GPUs
 	platform machine.Platform
 	gpus     []machine.GPU
 	driver   *machine.Driver
@@ -72,11 +73,11 @@ func Begin(ctx context.Context, o Options) *Look {
 func begin(ctx context.Context, o Options) *Look {
 	l := &Look{of: o.host(), started: make(chan struct{})}
 	l.platform = readPlatform(l.of)
-	l.on = l.of.apart()
-	l.on.started = sync.OnceFunc(func() { close(l.started) })
+	l.on = l.of.Apart()
+	l.on.Started = sync.OnceFunc(func() { close(l.started) })
 	l.wait.Go(func() {
 		l.gpus, l.driver = listGPUs(ctx, l.on, o.gpuOptions, l.platform)
-		l.on.started()
+		l.on.Started()
 	})
 	return l
 }
@@ -90,7 +91,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	}
 	own := *l.of
 	h := &own
-	h.notes = slices.Clone(h.notes)
+	h.Notes = slices.Clone(h.Notes)
 	m := machine.Machine{Format: machine.Format, Platform: l.platform}
 	on := onPath(h)
 	m.Privilege = privilege(h, on)
@@ -98,7 +99,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Tools = findTools(h, on)
 	m.Env = environ(h)
 	m.LibraryDirs = loaderPath(h)
-	if o.Use && h.os == "linux" && hasNVIDIA(h) {
+	if o.Use && h.OS == "linux" && hasNVIDIA(h) {
 		m.KernelLog = kernelLog(ctx, h, o.gpuOptions, m.Platform)
 	}
 	env := findPythons(h, o.choice())
@@ -108,7 +109,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	if m.KernelLog != nil {
 		m.KernelLog.Lines = aboutUnusable(m.KernelLog.Lines, m.GPUs)
 	}
-	m.Notes = append(h.notes, l.on.notes...)
+	m.Notes = append(h.Notes, l.on.Notes...)
 	if e := m.Platform.Environment; (e == machine.Bare || e == machine.Container) && loginNode(h, m) {
 		m.Platform.Environment = machine.HPCLogin
 	}
@@ -118,18 +119,18 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 // loginNode reports whether this is a cluster's login node, which may be a container: a
 // scheduler's commands or where its configuration lies, no GPU, and no job around us.
 // Sources: slurm.schedmd.com, SLURM_CONF; IBM's documentation of LSF, LSF_ENVDIR.
-func loginNode(h *host, m machine.Machine) bool {
+func loginNode(h *sysroot.Host, m machine.Machine) bool {
 	for _, g := range m.GPUs {
 		if !g.Integrated {
 			return false
 		}
 	}
 	for _, job := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID"} {
-		if h.env[job] != "" {
+		if h.Env[job] != "" {
 			return false
 		}
 	}
-	if h.env["SLURM_CONF"]+h.env["LSF_ENVDIR"]+h.env["PBS_CONF_FILE"] != "" {
+	if h.Env["SLURM_CONF"]+h.Env["LSF_ENVDIR"]+h.Env["PBS_CONF_FILE"] != "" {
 		return true
 	}
 	for _, t := range m.Tools {

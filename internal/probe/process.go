@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/proc"
 	"envfix/internal/text"
 )
@@ -33,15 +34,15 @@ var (
 // errors.ErrUnsupported off Linux.
 func Process(o Options, pid int) (Options, *machine.Running, error) {
 	h := o.host()
-	if h.os != "linux" {
+	if h.OS != "linux" {
 		return o, nil, fmt.Errorf("process %d: %w", pid, errors.ErrUnsupported)
 	}
-	p := h.procs().Of(pid)
+	p := h.Procs().Of(pid)
 	r := &machine.Running{PID: pid, Devices: []string{}}
 	if _, ok := p.Stat(); !ok {
 		return o, nil, fmt.Errorf("process %d: %w", pid, fs.ErrNotExist)
 	}
-	r.User = h.procs().UserOf(p)
+	r.User = h.Procs().UserOf(p)
 	args := p.Args()
 	if r.Command = proc.Command(args); r.Command == "" {
 		r.Command = text.Printable(p.Name())
@@ -76,10 +77,10 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 }
 
 // pythonsBelow are the Pythons that a launcher, a shell or a server started.
-func pythonsBelow(h *host, pid int) []string {
+func pythonsBelow(h *sysroot.Host, pid int) []string {
 	var out []string
-	for _, child := range h.procs().Descendants(pid, true, 200)[1:] {
-		c := h.procs().Of(child)
+	for _, child := range h.Procs().Descendants(pid, true, 200)[1:] {
+		c := h.Procs().Of(child)
 		if strings.HasPrefix(path.Base(c.Link("exe")), "python") && len(out) < 8 {
 			out = append(out, fmt.Sprintf("%d %s", child, proc.Command(c.Args())))
 		}
@@ -89,11 +90,11 @@ func pythonsBelow(h *host, pid int) []string {
 
 // elsewhere reports whether a process has other mounts than this one: its root is
 // that of a container.
-func elsewhere(h *host, p proc.Process) bool {
-	if h.root != "" {
+func elsewhere(h *sysroot.Host, p proc.Process) bool {
+	if h.Root != "" {
 		return false
 	}
-	theirs, ours := p.Link("ns/mnt"), h.procs().Of(os.Getpid()).Link("ns/mnt")
+	theirs, ours := p.Link("ns/mnt"), h.Procs().Of(os.Getpid()).Link("ns/mnt")
 	root := p.Link("root")
 	return theirs != "" && ours != "" && theirs != ours || root != "" && root != "/"
 }
@@ -155,7 +156,7 @@ func devices(p proc.Process) []string {
 // envOf is the environment that a process runs in: where the libraries of packages lie
 // that it has mapped, torch's before others; else where its program lies as it was
 // called, for a virtual environment's Python is a link to another. "" none.
-func envOf(h *host, r *machine.Running, args []string) string {
+func envOf(h *sysroot.Host, r *machine.Running, args []string) string {
 	var dirs []string
 	for _, wanted := range []string{"/torch/", ""} {
 		for _, file := range r.Mapped {
@@ -171,8 +172,8 @@ func envOf(h *host, r *machine.Running, args []string) string {
 		case strings.Contains(program, "/"):
 			dirs = append(dirs, path.Dir(path.Dir(path.Join(r.Dir, program))))
 		default:
-			for _, dir := range h.pathDirs() {
-				if h.isProgram(dir + "/" + program) {
+			for _, dir := range h.PathDirs() {
+				if h.IsProgram(dir + "/" + program) {
 					dirs = append(dirs, path.Dir(dir))
 					break
 				}

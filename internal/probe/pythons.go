@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -38,11 +39,11 @@ type pythonChoice struct {
 
 // findPythons finds interpreters without starting one: the active environment's,
 // those on PATH, and those of pyenv, uv and conda.
-func findPythons(h *host, o pythonChoice) pythonSet {
+func findPythons(h *sysroot.Host, o pythonChoice) pythonSet {
 	var s pythonSet
 	var seen []string
 	add := func(file string) {
-		if !h.isProgram(file) {
+		if !h.IsProgram(file) {
 			return
 		}
 		key := pythonKey(h, file)
@@ -60,7 +61,7 @@ func findPythons(h *host, o pythonChoice) pythonSet {
 		if len(s.pythons) == 1 {
 			s.pythons[0].Active = true
 		}
-		add(h.resolved(envPython(h, active))) // the one that it was made from may lie on no PATH
+		add(h.Resolved(envPython(h, active))) // the one that it was made from may lie on no PATH
 	}
 	if o.Python != "" {
 		add(o.Python)
@@ -81,7 +82,7 @@ func findPythons(h *host, o pythonChoice) pythonSet {
 // it exists (as for uv, an activated one elsewhere does not count then), else the
 // activated one. Conda activates its base environment in every shell; that is an
 // environment too, where there is no other.
-func activeEnv(h *host, o pythonChoice) string {
+func activeEnv(h *sysroot.Host, o pythonChoice) string {
 	dirs := meant(h, o)
 	if i := slices.IndexFunc(dirs, func(dir string) bool { return isEnv(h, dir) }); i >= 0 {
 		return dirs[i]
@@ -90,32 +91,32 @@ func activeEnv(h *host, o pythonChoice) string {
 }
 
 // meant are the directories in which the environment of a command may be.
-func meant(h *host, o pythonChoice) []string {
+func meant(h *sysroot.Host, o pythonChoice) []string {
 	project := o.Venv
-	if project != "" && !h.abs(project) && o.Dir != "" {
+	if project != "" && !h.Abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
 	}
-	dirs := []string{project, h.env["VIRTUAL_ENV"], h.env["CONDA_PREFIX"]}
+	dirs := []string{project, h.Env["VIRTUAL_ENV"], h.Env["CONDA_PREFIX"]}
 	if o.Named {
 		dirs = dirs[:1]
 	}
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-func isEnv(h *host, dir string) bool {
-	return h.exists(dir+"/pyvenv.cfg") || h.isDir(dir+"/conda-meta")
+func isEnv(h *sysroot.Host, dir string) bool {
+	return h.Exists(dir+"/pyvenv.cfg") || h.IsDir(dir+"/conda-meta")
 }
 
 // envPython is the interpreter of an environment's directory.
-func envPython(h *host, dir string) string {
-	if h.os == "windows" {
-		if h.isDir(dir + "/conda-meta") {
+func envPython(h *sysroot.Host, dir string) string {
+	if h.OS == "windows" {
+		if h.IsDir(dir + "/conda-meta") {
 			return dir + "/python.exe"
 		}
 		return dir + "/Scripts/python.exe"
 	}
 	for _, name := range []string{"python3", "python"} {
-		if h.isProgram(dir + "/bin/" + name) {
+		if h.IsProgram(dir + "/bin/" + name) {
 			return dir + "/bin/" + name
 		}
 	}
@@ -123,11 +124,11 @@ func envPython(h *host, dir string) string {
 }
 
 // pythonPrograms lists the files that are interpreters by their names.
-func pythonPrograms(h *host) []string {
+func pythonPrograms(h *sysroot.Host) []string {
 	var out []string
 	list := func(dir string) {
 		var names []string
-		for _, n := range h.once(dir) {
+		for _, n := range h.Once(dir) {
 			if strings.HasPrefix(n, "python") && pythonProgram().MatchString(n) {
 				names = append(names, n)
 			}
@@ -136,7 +137,7 @@ func pythonPrograms(h *host) []string {
 		out = append(out, text.Each(names, func(n string) string { return dir + "/" + n })...)
 	}
 	pyenv := pyenvRoot(h)
-	for _, dir := range h.pathDirs() {
+	for _, dir := range h.PathDirs() {
 		if pyenv != "" && dir == pyenv+"/shims" {
 			pyenvVersions(h, pyenv, list)
 			continue
@@ -147,19 +148,19 @@ func pythonPrograms(h *host) []string {
 		pyenvVersions(h, pyenv, list)
 	}
 	for _, root := range uvRoots(h) {
-		for _, name := range h.names(root) {
-			if strings.HasPrefix(name, "cpython-") && h.link(root+"/"+name) == "" {
+		for _, name := range h.Names(root) {
+			if strings.HasPrefix(name, "cpython-") && h.Link(root+"/"+name) == "" {
 				list(root + "/" + name + "/bin")
 			}
 		}
 	}
 	for _, root := range condaRoots(h) {
 		prefixes := []string{root}
-		for _, name := range h.names(root + "/envs") {
+		for _, name := range h.Names(root + "/envs") {
 			prefixes = append(prefixes, root+"/envs/"+name)
 		}
 		for _, prefix := range prefixes {
-			if h.os == "windows" {
+			if h.OS == "windows" {
 				list(prefix)
 			} else {
 				list(prefix + "/bin")
@@ -167,7 +168,7 @@ func pythonPrograms(h *host) []string {
 		}
 	}
 	for _, base := range installedPythons(h) {
-		for _, name := range h.names(base) {
+		for _, name := range h.Names(base) {
 			list(base + "/" + name)
 			list(base + "/" + name + "/bin")
 		}
@@ -176,10 +177,10 @@ func pythonPrograms(h *host) []string {
 }
 
 // installedPythons are where the installers for Windows and macOS put Pythons.
-func installedPythons(h *host) []string {
-	switch h.os {
+func installedPythons(h *sysroot.Host) []string {
+	switch h.OS {
 	case "windows":
-		return []string{h.env["LOCALAPPDATA"] + "/Programs/Python", h.env["PROGRAMFILES"]}
+		return []string{h.Env["LOCALAPPDATA"] + "/Programs/Python", h.Env["PROGRAMFILES"]}
 	case "macos":
 		return []string{"/Library/Frameworks/Python.framework/Versions"}
 	}
@@ -199,15 +200,15 @@ func rank(name string) int {
 
 // pyenvRoot is where pyenv is: where it says, in the home, or beside its shims on
 // PATH (another user's home, as after sudo -E).
-func pyenvRoot(h *host) string {
-	roots := []string{h.env["PYENV_ROOT"], h.home + "/.pyenv"}
-	for _, dir := range h.pathDirs() {
+func pyenvRoot(h *sysroot.Host) string {
+	roots := []string{h.Env["PYENV_ROOT"], h.Home + "/.pyenv"}
+	for _, dir := range h.PathDirs() {
 		if root, shims := strings.CutSuffix(dir, "/shims"); shims {
 			roots = append(roots, root)
 		}
 	}
 	for _, dir := range roots {
-		if h.abs(dir) && h.isDir(dir+"/versions") {
+		if h.Abs(dir) && h.IsDir(dir+"/versions") {
 			return path.Clean(dir)
 		}
 	}
@@ -216,40 +217,40 @@ func pyenvRoot(h *host) string {
 
 // pyenvVersions lists pyenv's Pythons, the chosen one first. A shim is a script
 // and says nothing by itself.
-func pyenvVersions(h *host, root string, list func(string)) {
-	chosen, _, _ := strings.Cut(h.env["PYENV_VERSION"], ":")
+func pyenvVersions(h *sysroot.Host, root string, list func(string)) {
+	chosen, _, _ := strings.Cut(h.Env["PYENV_VERSION"], ":")
 	if chosen == "" {
-		chosen, _, _ = strings.Cut(h.text(root+"/version"), "\n")
+		chosen, _, _ = strings.Cut(h.Text(root+"/version"), "\n")
 	}
-	names := slices.Sorted(slices.Values(h.once(root + "/versions")))
+	names := slices.Sorted(slices.Values(h.Once(root + "/versions")))
 	for _, name := range xslices.First(names, func(n string) bool { return n == strings.TrimSpace(chosen) }) {
 		list(root + "/versions/" + name + "/bin")
 	}
 }
 
-func uvRoots(h *host) []string {
-	dirs := []string{h.env["UV_PYTHON_INSTALL_DIR"], h.env["XDG_DATA_HOME"] + "/uv/python", h.home + "/.local/share/uv/python"}
-	if h.os == "windows" {
-		dirs = append(dirs, h.env["APPDATA"]+"/uv/python")
+func uvRoots(h *sysroot.Host) []string {
+	dirs := []string{h.Env["UV_PYTHON_INSTALL_DIR"], h.Env["XDG_DATA_HOME"] + "/uv/python", h.Home + "/.local/share/uv/python"}
+	if h.OS == "windows" {
+		dirs = append(dirs, h.Env["APPDATA"]+"/uv/python")
 	}
-	return slices.DeleteFunc(dirs, func(d string) bool { return !h.abs(d) && h.os != "windows" || !h.isDir(d) })
+	return slices.DeleteFunc(dirs, func(d string) bool { return !h.Abs(d) && h.OS != "windows" || !h.IsDir(d) })
 }
 
 // pythonKey is the same for two names of one interpreter; an environment's is
 // its own, though its interpreter is a link to another.
-func pythonKey(h *host, file string) string {
-	if own := path.Dir(path.Dir(file)); h.exists(own + "/pyvenv.cfg") {
-		return "venv " + h.resolved(own)
+func pythonKey(h *sysroot.Host, file string) string {
+	if own := path.Dir(path.Dir(file)); h.Exists(own + "/pyvenv.cfg") {
+		return "venv " + h.Resolved(own)
 	}
-	return h.resolved(file)
+	return h.Resolved(file)
 }
 
 // describePython describes the interpreter at file by the files around it.
-func describePython(h *host, file string) (p machine.Python, ok bool) {
-	if !h.isProgram(file) {
+func describePython(h *sysroot.Host, file string) (p machine.Python, ok bool) {
+	if !h.IsProgram(file) {
 		return p, false
 	}
-	real := h.resolved(file)
+	real := h.Resolved(file)
 	p = machine.Python{Path: file, Source: "system", Arch: foreignArch(h, real)}
 	if cfg := readPyvenv(h, path.Dir(path.Dir(file))); cfg != nil {
 		if p.Version = cfg.version; p.Version == "" {
@@ -261,15 +262,15 @@ func describePython(h *host, file string) (p machine.Python, ok bool) {
 	}
 	var stdlib string
 	p.Version, stdlib, p.FreeThreaded = interpreterVersion(h, real)
-	p.ExternallyManaged = stdlib != "" && h.exists(stdlib+"/EXTERNALLY-MANAGED")
-	p.NoEnsurepip = stdlib != "" && h.isDir(stdlib+"/venv") && !h.isDir(stdlib+"/ensurepip")
+	p.ExternallyManaged = stdlib != "" && h.Exists(stdlib+"/EXTERNALLY-MANAGED")
+	p.NoEnsurepip = stdlib != "" && h.IsDir(stdlib+"/venv") && !h.IsDir(stdlib+"/ensurepip")
 	prefix := path.Dir(path.Dir(real))
 	switch {
-	case h.isDir(prefix + "/conda-meta"):
+	case h.IsDir(prefix + "/conda-meta"):
 		p.Source = "conda"
-	case strings.Contains(real, "/uv/python/"), h.env["UV_PYTHON_INSTALL_DIR"] != "" && strings.HasPrefix(real, h.env["UV_PYTHON_INSTALL_DIR"]+"/"):
+	case strings.Contains(real, "/uv/python/"), h.Env["UV_PYTHON_INSTALL_DIR"] != "" && strings.HasPrefix(real, h.Env["UV_PYTHON_INSTALL_DIR"]+"/"):
 		p.Source = "uv"
-	case strings.Contains(real, "/.pyenv/"), h.env["PYENV_ROOT"] != "" && strings.HasPrefix(real, h.env["PYENV_ROOT"]+"/"):
+	case strings.Contains(real, "/.pyenv/"), h.Env["PYENV_ROOT"] != "" && strings.HasPrefix(real, h.Env["PYENV_ROOT"]+"/"):
 		p.Source = "pyenv"
 	}
 	return p, p.Version != ""
@@ -278,9 +279,9 @@ func describePython(h *host, file string) (p machine.Python, ok bool) {
 // interpreterVersion reads the version of the interpreter at a path without
 // links: from its directory (pyenv, uv), conda's record or its header; the name
 // of its standard library gives at least 3.12.
-func interpreterVersion(h *host, real string) (v, stdlib string, freeThreaded bool) {
+func interpreterVersion(h *sysroot.Host, real string) (v, stdlib string, freeThreaded bool) {
 	prefix := path.Dir(path.Dir(real))
-	if h.os == "windows" {
+	if h.OS == "windows" {
 		prefix = path.Dir(real)
 		if m := winPython().FindStringSubmatch(path.Base(prefix)); m != nil {
 			return "3." + m[1], prefix + "/Lib", false
@@ -290,8 +291,8 @@ func interpreterVersion(h *host, real string) (v, stdlib string, freeThreaded bo
 	if m := pythonMinor().FindStringSubmatch(path.Base(real)); m != nil {
 		minor, t = m[1], m[2]
 	} else {
-		for _, name := range h.names(prefix + "/lib") {
-			if m := pythonMinor().FindStringSubmatch(name); m != nil && h.exists(prefix+"/lib/"+name+"/os.py") {
+		for _, name := range h.Names(prefix + "/lib") {
+			if m := pythonMinor().FindStringSubmatch(name); m != nil && h.Exists(prefix+"/lib/"+name+"/os.py") {
 				minor, t = m[1], m[2]
 			}
 		}
@@ -300,7 +301,7 @@ func interpreterVersion(h *host, real string) (v, stdlib string, freeThreaded bo
 		return "", "", false
 	}
 	stdlib = prefix + "/lib/python" + minor + t
-	if !h.isDir(stdlib) && h.isDir(prefix+"/lib64/python"+minor+t) {
+	if !h.IsDir(stdlib) && h.IsDir(prefix+"/lib64/python"+minor+t) {
 		stdlib = prefix + "/lib64/python" + minor + t
 	}
 	freeThreaded = t == "t" || strings.Contains(path.Base(prefix), "+freethreaded")
@@ -308,7 +309,7 @@ func interpreterVersion(h *host, real string) (v, stdlib string, freeThreaded bo
 }
 
 // patched completes 3.12 to 3.12.4 where a file beside the interpreter says so.
-func patched(h *host, prefix, minor, t string) string {
+func patched(h *sysroot.Host, prefix, minor, t string) string {
 	for _, name := range []string{path.Base(prefix), strings.TrimPrefix(path.Base(prefix), "cpython-")} {
 		if v := pythonPatch().FindString(name); strings.HasPrefix(v, minor+".") {
 			return v
@@ -317,7 +318,7 @@ func patched(h *host, prefix, minor, t string) string {
 	if v := condaPackage(h, prefix, "python"); strings.HasPrefix(v, minor+".") {
 		return v
 	}
-	header := h.bytes(prefix+"/include/python"+minor+t+"/patchlevel.h", 1<<16)
+	header := h.Bytes(prefix+"/include/python"+minor+t+"/patchlevel.h", 1<<16)
 	if m := patchLevel().FindSubmatch(header); m != nil && strings.HasPrefix(string(m[1]), minor+".") {
 		return pythonPatch().FindString(string(m[1]))
 	}
@@ -326,9 +327,9 @@ func patched(h *host, prefix, minor, t string) string {
 
 // foreignArch is an interpreter's architecture where it is not the machine's,
 // such as a 32-bit Python on Windows or an Intel one on an Apple chip.
-func foreignArch(h *host, file string) string {
-	header := h.bytes(file, 1024)
-	switch h.os {
+func foreignArch(h *sysroot.Host, file string) string {
+	header := h.Bytes(file, 1024)
+	switch h.OS {
 	case "linux":
 		if a := elfArch(header); a != "" && a != arch(h) {
 			return a

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -16,14 +17,14 @@ import (
 
 // distFiles reads every copy of the distributions; the files of those that torch imports
 // are compared with the disk.
-func distFiles(h *host, sites []string, e Env) []machine.DistFiles {
+func distFiles(h *sysroot.Host, sites []string, e Env) []machine.DistFiles {
 	infos, _ := infosIn(h, sites, ".dist-info")
 	read := map[string]Dist{}
 	for _, d := range e.Dists {
 		read[d.Info] = d
 	}
 	imported, abi := needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
-	return each(infos, func(info string) machine.DistFiles {
+	return sysroot.Each(infos, func(info string) machine.DistFiles {
 		d, ok := read[info]
 		if !ok {
 			d = readDist(h, info)
@@ -34,11 +35,11 @@ func distFiles(h *host, sites []string, e Env) []machine.DistFiles {
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}
-		wheel := h.bytes(info+"/WHEEL", 4096)
+		wheel := h.Bytes(info+"/WHEEL", 4096)
 		if m := wheelABI().FindSubmatch(wheel); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
 			f.ABI = string(m[1])
 		}
-		if platform := foreignPlatform(wheel, h.os, runtime.GOARCH); platform != "" && h.root == "" {
+		if platform := foreignPlatform(wheel, h.OS, runtime.GOARCH); platform != "" && h.Root == "" {
 			f.ABI = platform
 		}
 		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
@@ -71,13 +72,13 @@ func foreignPlatform(wheel []byte, os, arch string) string {
 
 // movedSource is where the sources of a distribution were that is installed in place of
 // them (PEP 610), if they are not there any more; "" all is well.
-func movedSource(h *host, info string) string {
+func movedSource(h *sysroot.Host, info string) string {
 	var u directURL
-	data := h.bytes(info+"/direct_url.json", 64<<10)
+	data := h.Bytes(info+"/direct_url.json", 64<<10)
 	if data == nil || json.Unmarshal(data, &u) != nil || u.Dir == nil || !u.Dir.Editable {
 		return ""
 	}
-	if dir := localPath(u.URL); dir != "" && !h.exists(path.Join(dir, u.Subdirectory)) {
+	if dir := localPath(u.URL); dir != "" && !h.Exists(path.Join(dir, u.Subdirectory)) {
 		return text.Printable(path.Join(dir, u.Subdirectory))
 	}
 	return ""
@@ -86,9 +87,9 @@ func movedSource(h *host, info string) string {
 // checkRecord compares RECORD with the disk: every file by existence, libraries by
 // size too; nothing is hashed. What conda installs has other sizes than the wheel
 // that it was made of, so sizes count for pip and uv alone.
-func checkRecord(h *host, d *machine.DistFiles, info string) {
+func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 	byPip := d.Installer == "pip" || d.Installer == "uv"
-	data := h.bytes(info+"/RECORD", maxFile)
+	data := h.Bytes(info+"/RECORD", sysroot.MaxFile)
 	if len(data) == 0 {
 		if byPip {
 			d.Record = "missing or empty"
@@ -116,9 +117,9 @@ func checkRecord(h *host, d *machine.DistFiles, info string) {
 		d.Record = "cut off"
 	}
 	d.Missing = xslices.First(d.Missing, isLibrary)
-	d.Missing = d.Missing[:min(len(d.Missing), maxNamed)]
+	d.Missing = d.Missing[:min(len(d.Missing), sysroot.MaxNamed)]
 	for file := append(d.Missing, site)[0]; file != site && d.Link == ""; file = path.Dir(file) {
-		if to := h.target(file); to != "" && !h.exists(file) {
+		if to := h.Target(file); to != "" && !h.Exists(file) {
 			d.Link = text.Printable(to)
 		}
 	}
@@ -129,12 +130,12 @@ func isLibrary(file string) bool {
 	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
 }
 
-func compare(h *host, d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
+func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
 	dir, name := path.Split(file)
 	names, read := dirs[dir]
 	if !read { // one directory costs less than a question for each of its files
 		names = map[string]bool{}
-		for _, name := range h.unsorted(dir) {
+		for _, name := range h.Unsorted(dir) {
 			names[name] = true
 		}
 		dirs[dir] = names
@@ -145,8 +146,8 @@ func compare(h *host, d *machine.DistFiles, dirs map[string]map[string]bool, fil
 		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
 			d.Missing = append(d.Missing, text.Printable(file))
 		}
-	case byPip && size > 0 && isLibrary(file) && len(d.Resized) < maxNamed:
-		if i, err := os.Stat(h.real(file)); err == nil && size != i.Size() {
+	case byPip && size > 0 && isLibrary(file) && len(d.Resized) < sysroot.MaxNamed:
+		if i, err := os.Stat(h.Real(file)); err == nil && size != i.Size() {
 			d.Resized = append(d.Resized, text.Printable(file))
 		}
 	}

@@ -7,12 +7,13 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
 // shadows are files of the project, or of PYTHONPATH, that Python would import in place of
 // a module of its library, or of a package, that torch imports.
-func shadows(h *host, dir string, e Env) []machine.ImportPlace {
+func shadows(h *sysroot.Host, dir string, e Env) []machine.ImportPlace {
 	wanted := map[string]bool{}
 	for _, d := range e.Dists {
 		wanted[strings.ReplaceAll(d.Name, "-", "_")] = false
@@ -30,7 +31,7 @@ func shadows(h *host, dir string, e Env) []machine.ImportPlace {
 		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
 			return
 		}
-		for _, name := range h.unsorted(dir) {
+		for _, name := range h.Unsorted(dir) {
 			stem, module := strings.CutSuffix(name, ".py")
 			if !wanted[stem] {
 				continue
@@ -39,7 +40,7 @@ func shadows(h *host, dir string, e Env) []machine.ImportPlace {
 			if !module {
 				file += "/__init__.py"
 			}
-			if !h.exists(file) || len(out) == maxNamed {
+			if !h.Exists(file) || len(out) == sysroot.MaxNamed {
 				continue
 			}
 			p := machine.ImportPlace{Path: text.Printable(file), Place: place}
@@ -57,7 +58,7 @@ func shadows(h *host, dir string, e Env) []machine.ImportPlace {
 		}
 	}
 	look(dir, machine.InWorkingDir)
-	for d := range strings.SplitSeq(h.env["PYTHONPATH"], ":") {
+	for d := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
 		look(d, machine.InPythonPath)
 	}
 	return out
@@ -65,9 +66,9 @@ func shadows(h *host, dir string, e Env) []machine.ImportPlace {
 
 // builtFor is the tag of the Python that the modules in a package are compiled for, where none
 // is for the one that is meant; "" no such.
-func builtFor(h *host, dir, tag string) (other string) {
-	for _, sub := range append(h.names(dir), "") {
-		for _, name := range h.names(path.Join(dir, sub)) {
+func builtFor(h *sysroot.Host, dir, tag string) (other string) {
+	for _, sub := range append(h.Names(dir), "") {
+		for _, name := range h.Names(path.Join(dir, sub)) {
 			switch m := compiledTag().FindStringSubmatch(name); {
 			case m != nil && m[1] == tag:
 				return ""

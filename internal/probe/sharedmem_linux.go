@@ -2,25 +2,26 @@ package probe
 
 import (
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 
 	"golang.org/x/sys/unix"
 )
 
 // sharedMem asks for the size of /dev/shm; nil: this is another machine's tree, or it
 // has none.
-func sharedMem(h *host) *machine.SharedMem {
+func sharedMem(h *sysroot.Host) *machine.SharedMem {
 	var s unix.Statfs_t
-	if h.root != "" || unix.Statfs("/dev/shm", &s) != nil || s.Type != unix.TMPFS_MAGIC {
+	if h.Root != "" || unix.Statfs("/dev/shm", &s) != nil || s.Type != unix.TMPFS_MAGIC {
 		return nil
 	}
 	return &machine.SharedMem{Size: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize)}
 }
 
 // limits are those that the kernel sets a process of this shell; 0: none, or another machine's.
-func limits(h *host, a *machine.Around) {
+func limits(h *sysroot.Host, a *machine.Around) {
 	get := func(resource int) int64 {
 		var l unix.Rlimit
-		if h.root != "" || unix.Getrlimit(resource, &l) != nil || l.Max >= 1<<62 && l.Cur >= 1<<62 {
+		if h.Root != "" || unix.Getrlimit(resource, &l) != nil || l.Max >= 1<<62 && l.Cur >= 1<<62 {
 			return 0
 		}
 		if resource == unix.RLIMIT_NOFILE {
@@ -29,7 +30,7 @@ func limits(h *host, a *machine.Around) {
 		return int64(min(l.Cur, 1<<62))
 	}
 	a.Addresses, a.Files = get(unix.RLIMIT_AS), get(unix.RLIMIT_NOFILE)
-	if len(h.names("/sys/class/infiniband")) > 0 {
+	if len(h.Names("/sys/class/infiniband")) > 0 {
 		a.Locked = get(unix.RLIMIT_MEMLOCK)
 	}
 }

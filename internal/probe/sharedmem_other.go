@@ -2,10 +2,13 @@
 
 package probe
 
-import "envfix/internal/machine"
+import (
+	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
+)
 
 // sharedMem is nil where there is no /dev/shm.
-func sharedMem(h *host) *machine.SharedMem { return nil }
+func sharedMem(h *sysroot.Host) *machine.SharedMem { return nil }
 
 // limits are not read.
-func limits(*host, *machine.Around) {}
+func limits(*sysroot.Host, *machine.Around) {}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -20,24 +21,24 @@ type smiReport struct {
 
 // mayAskSMI reports whether nvidia-smi could know more than files do: a driver
 // is loaded (or this is Windows, or WSL), and the program is there.
-func mayAskSMI(h *host, o gpuOptions, environment string, n nvidia) bool {
-	if h.root != "" || o.NVML == "off" || findSMI(h, o) == "" {
+func mayAskSMI(h *sysroot.Host, o gpuOptions, environment string, n nvidia) bool {
+	if h.Root != "" || o.NVML == "off" || findSMI(h, o) == "" {
 		return false
 	}
-	return h.os == "windows" || environment == machine.WSL2 || !n.kernel.version.IsZero()
+	return h.OS == "windows" || environment == machine.WSL2 || !n.kernel.version.IsZero()
 }
 
 // findSMI finds nvidia-smi where drivers put it, before PATH.
-func findSMI(h *host, o gpuOptions) string {
+func findSMI(h *sysroot.Host, o gpuOptions) string {
 	if o.SMI != "" {
 		return o.SMI
 	}
 	places := []string{wslLibraries + "/nvidia-smi", "/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/run/current-system/sw/bin/nvidia-smi"}
-	if h.os == "windows" {
-		places = []string{h.env["SYSTEMROOT"] + `\System32\nvidia-smi.exe`, h.env["PROGRAMFILES"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
+	if h.OS == "windows" {
+		places = []string{h.Env["SYSTEMROOT"] + `\System32\nvidia-smi.exe`, h.Env["PROGRAMFILES"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
 	}
 	for _, p := range places {
-		if h.isProgram(p) {
+		if h.IsProgram(p) {
 			return p
 		}
 	}
@@ -49,12 +50,12 @@ func findSMI(h *host, o gpuOptions) string {
 var smiFields = []string{"driver_version", "index", "name", "uuid", "pci.bus_id", "memory.total", "compute_cap"}
 
 // askSMI runs nvidia-smi; nil: no answer, and a note says why.
-func askSMI(ctx context.Context, h *host, o gpuOptions) *smiReport {
+func askSMI(ctx context.Context, h *sysroot.Host, o gpuOptions) *smiReport {
 	for _, fields := range [][]string{smiFields, smiFields[:len(smiFields)-1]} {
 		argv := []string{findSMI(h, o), "--query-gpu=" + strings.Join(fields, ","), "--format=csv,noheader,nounits"}
-		a := runLimited(ctx, o.limit(), argv, childEnv(h.vars), h.started)
+		a := runLimited(ctx, o.limit(), argv, childEnv(h.Vars), h.Started)
 		if a.late {
-			h.note("nvidia-smi did not answer within %s: the driver hangs", o.limit())
+			h.Note("nvidia-smi did not answer within %s: the driver hangs", o.limit())
 			return nil
 		}
 		if strings.Contains(a.stdout, "is not a valid field") {
@@ -62,12 +63,12 @@ func askSMI(ctx context.Context, h *host, o gpuOptions) *smiReport {
 		}
 		if a.err != nil {
 			a.stderr += "\n" + a.stdout
-			h.note("nvidia-smi: %s", firstWords(a))
+			h.Note("nvidia-smi: %s", firstWords(a))
 			return nil
 		}
 		r, err := parseSMI(a.stdout)
 		if err != nil {
-			h.note("nvidia-smi: %v", err)
+			h.Note("nvidia-smi: %v", err)
 			return nil
 		}
 		return r

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/version"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +50,7 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 			if tt.name == "hangs" {
 				o.Limit = 100 * time.Millisecond
 			}
-			h := newHost(hostOptions{OS: "linux", Env: os.Environ()})
+			h := sysroot.New(sysroot.Options{OS: "linux", Env: os.Environ()})
 			r := askSMI(context.Background(), h, o)
 			if r == nil {
 				r = &smiReport{}
@@ -57,7 +58,7 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 			if diff := cmp.Diff(tt.gpus, r.gpus); diff != "" || r.driver.String() != tt.driver {
 				t.Errorf("driver %q, want %q; GPUs (-want +got):\n%s", r.driver, tt.driver, diff)
 			}
-			if got := strings.Join(h.notes, "\n"); got != tt.note {
+			if got := strings.Join(h.Notes, "\n"); got != tt.note {
 				t.Errorf("notes %q, want %q", got, tt.note)
 			}
 		})
@@ -66,7 +67,7 @@ echo '450.119.04, 0, Tesla T4, [N/A], [N/A], 15109'`, "450.119.04", t4, ""},
 
 // TestMerge: what NVML, the bus and the kernel's files say adds up to one list.
 func TestMerge(t *testing.T) {
-	h := newHost(hostOptions{OS: "linux"})
+	h := sysroot.New(sysroot.Options{OS: "linux"})
 	o := gpuOptions{Device: testDevice}
 	bus := []pciGPU{
 		{PCI: PCI{Vendor: "10de", Device: "1db5", SubVendor: "10de", SubDevice: "1249"}, Address: "0000:3b:00.0", Driver: "nvidia"},

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -25,10 +26,10 @@ var insertLine = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?sys\.path(?:\.insert\( 
 // searchPath reads what the files that Python runs when it starts do to its search path (the
 // module site of its library), then the distributions that are on it. A line of a .pth file
 // names a directory that comes last, unless it begins with import.
-func searchPath(h *host, e *Env) {
+func searchPath(h *sysroot.Host, e *Env) {
 	own := e.Sites
 	for _, file := range startFiles(h, own) {
-		code := h.bytes(file, 256<<10)
+		code := h.Bytes(file, 256<<10)
 		at := func(offset int) machine.Origin {
 			return machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:offset], []byte("\n"))}
 		}
@@ -49,12 +50,12 @@ func searchPath(h *host, e *Env) {
 			if x.dir == "" || x.dir[0] == '#' || strings.HasPrefix(x.dir, "import ") || len(e.Sites)+len(e.Gone) >= maxDirs {
 				continue
 			}
-			if !h.abs(x.dir) {
+			if !h.Abs(x.dir) {
 				x.dir = path.Join(path.Dir(file), x.dir)
 			}
 			switch x.dir = path.Clean(x.dir); {
 			case slices.Contains(e.Sites, x.dir):
-			case h.exists(x.dir):
+			case h.Exists(x.dir):
 				e.Sites = append(slices.Clip(e.Sites), x.dir)
 			default:
 				e.Gone = append(e.Gone, x)
@@ -87,10 +88,10 @@ func startFault(file string, code []byte) machine.StartFault {
 }
 
 // startFiles are sitecustomize, usercustomize and the .pth files.
-func startFiles(h *host, sites []string) []string {
+func startFiles(h *sysroot.Host, sites []string) []string {
 	var files []string
-	for _, dir := range append(strings.FieldsFunc(h.env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
-		for _, name := range h.names(dir) {
+	for _, dir := range append(strings.FieldsFunc(h.Env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
+		for _, name := range h.Names(dir) {
 			if name == "sitecustomize.py" || name == "usercustomize.py" || strings.HasSuffix(name, ".pth") && slices.Contains(sites, dir) {
 				files = append(files, dir+"/"+name)
 			}
@@ -101,12 +102,12 @@ func startFiles(h *host, sites []string) []string {
 
 // atStart reads what sitecustomize, usercustomize and the .pth files set (the module site
 // of Python's library).
-func atStart(h *host, sites []string) []machine.Variable {
+func atStart(h *sysroot.Host, sites []string) []machine.Variable {
 	var out []machine.Variable
 	for _, file := range startFiles(h, sites) {
-		code := h.bytes(file, 256<<10)
+		code := h.Bytes(file, 256<<10)
 		for _, a := range environSets(code) {
-			if _, set := h.env[a.variable]; !tracked().MatchString(a.variable) || set && a.text != "" {
+			if _, set := h.Env[a.variable]; !tracked().MatchString(a.variable) || set && a.text != "" {
 				continue
 			}
 			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.line}

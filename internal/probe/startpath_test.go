@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -134,7 +135,7 @@ func TestUserSiteOfVenv(t *testing.T) {
 	user := "/home/u/.local/lib/python3.12/site-packages"
 	write(t, root+user+"/torch-2.9.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.9.1\n"), 0o644)
 	for env, want := range map[string]int{"A=b": 1, "PYTHONNOUSERSITE=1": 0} {
-		h := newHost(hostOptions{Root: root, OS: "linux", Env: []string{"HOME=/home/u", env}})
+		h := sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/u", env}})
 		if got := readEnv(h, "/env").Dists; len(got) != want {
 			t.Errorf("%s: %v", env, got)
 		}

@@ -3,6 +3,7 @@ package probe
 import (
 	"runtime"
 
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 
 	"golang.org/x/sys/unix"
@@ -10,10 +11,10 @@ import (
 
 // nativeArch is the machine's architecture: a binary for Intel may run
 // translated (Rosetta) on an Apple chip.
-func nativeArch(h *host) string {
+func nativeArch(h *sysroot.Host) string {
 	if v, err := unix.SysctlUint32("hw.optional.arm64"); err == nil && v == 1 {
 		if runtime.GOARCH != "arm64" {
-			h.note("envfix runs translated by Rosetta; the machine is arm64")
+			h.Note("envfix runs translated by Rosetta; the machine is arm64")
 		}
 		return "arm64"
 	}

@@ -2,10 +2,14 @@
 
 package probe
 
-import "runtime"
+import (
+	"runtime"
+
+	"envfix/internal/probe/sysroot"
+)
 
 // nativeArch is the machine's architecture, which need not be this binary's.
-func nativeArch(*host) string { return runtime.GOARCH }
+func nativeArch(*sysroot.Host) string { return runtime.GOARCH }
 
 // systemVersion is the version of Windows or macOS.
 func systemVersion() string { return "" }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -21,7 +22,7 @@ var tegraGPUs = map[string]Device{
 
 // jetson completes the GPU of a Jetson by its device tree: NVML does not list it
 // up to JetPack 5, and does not tell its capability up to Orin.
-func jetson(h *host, gpus []machine.GPU) []machine.GPU {
+func jetson(h *sysroot.Host, gpus []machine.GPU) []machine.GPU {
 	d, ok := tegraGPUs[tegra(h)]
 	if !ok {
 		return gpus
@@ -34,23 +35,23 @@ func jetson(h *host, gpus []machine.GPU) []machine.GPU {
 	if len(gpus) > 0 {
 		return gpus
 	}
-	if model := text.Printable(h.text("/proc/device-tree/model")); model != "" && len(model) < 200 {
+	if model := text.Printable(h.Text("/proc/device-tree/model")); model != "" && len(model) < 200 {
 		d.Name = model
 	}
-	usable := h.exists("/dev/nvhost-gpu") || h.exists("/dev/nvgpu") || h.exists("/dev/nvmap") || h.exists("/dev/nvidiactl")
+	usable := h.Exists("/dev/nvhost-gpu") || h.Exists("/dev/nvgpu") || h.Exists("/dev/nvmap") || h.Exists("/dev/nvidiactl")
 	return []machine.GPU{{Vendor: machine.NVIDIA, Name: d.Name, SM: d.SM, Integrated: true, Visible: usable, Evidence: "device-tree"}}
 }
 
 // sharedMemory gives NVIDIA's GPUs that share the CPU's memory that size: NVML
 // does not support the question there.
-func sharedMemory(h *host, gpus []machine.GPU) {
+func sharedMemory(h *sysroot.Host, gpus []machine.GPU) {
 	for i := range gpus {
 		g := &gpus[i]
 		if !g.Integrated || g.MemoryBytes > 0 {
 			continue
 		}
 		var kib int64
-		if _, err := fmt.Sscanf(h.text("/proc/meminfo"), "MemTotal: %d kB", &kib); err == nil && kib > 0 && kib < 1<<40 {
+		if _, err := fmt.Sscanf(h.Text("/proc/meminfo"), "MemTotal: %d kB", &kib); err == nil && kib > 0 && kib < 1<<40 {
 			g.MemoryBytes = kib << 10
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/version"
 )
 
@@ -21,21 +22,21 @@ var (
 // findToolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
 // one whose nvcc is on PATH. A directory without nvcc or a version is none: CUDA
 // images leave /usr/local/cuda with libraries alone.
-func findToolkits(h *host, on programs) []machine.Toolkit {
+func findToolkits(h *sysroot.Host, on programs) []machine.Toolkit {
 	var dirs []string
 	add := func(dir string) {
-		if dir != "" && h.abs(dir) {
+		if dir != "" && h.Abs(dir) {
 			dirs = append(dirs, path.Clean(dir))
 		}
 	}
 	for _, program := range on["nvcc"] {
 		add(path.Dir(path.Dir(program)))
 	}
-	add(h.env["CUDA_HOME"])
-	add(h.env["CUDA_PATH"])
+	add(h.Env["CUDA_HOME"])
+	add(h.Env["CUDA_PATH"])
 	add("/usr/local/cuda")
 	for _, base := range []string{"/usr/local", "/opt", "/opt/nvidia/hpc_sdk/Linux_x86_64/cuda"} {
-		for _, name := range h.names(base) {
+		for _, name := range h.Names(base) {
 			if cudaDir().MatchString(name) {
 				add(base + "/" + name)
 			}
@@ -46,7 +47,7 @@ func findToolkits(h *host, on programs) []machine.Toolkit {
 	var out []machine.Toolkit
 	var seen []string
 	for _, dir := range dirs {
-		real := h.resolved(dir)
+		real := h.Resolved(dir)
 		if slices.Contains(seen, real) {
 			continue
 		}
@@ -60,23 +61,23 @@ func findToolkits(h *host, on programs) []machine.Toolkit {
 
 // toolkitVersion reads the version that a toolkit states (version.json since
 // 11.1, version.txt before), its header, or its directory's name.
-func toolkitVersion(h *host, dir, real string) version.Dotted {
+func toolkitVersion(h *sysroot.Host, dir, real string) version.Dotted {
 	var stated struct{ CUDA struct{ Version string } }
-	if json.Unmarshal(h.bytes(dir+"/version.json", 1<<16), &stated) == nil {
+	if json.Unmarshal(h.Bytes(dir+"/version.json", 1<<16), &stated) == nil {
 		if v := cudaVersion(stated.CUDA.Version); !v.IsZero() {
 			return v
 		}
 	}
-	if m := versionTxt().FindStringSubmatch(h.text(dir + "/version.txt")); m != nil {
+	if m := versionTxt().FindStringSubmatch(h.Text(dir + "/version.txt")); m != nil {
 		return cudaVersion(m[1])
 	}
 	for _, include := range []string{"/include/cuda.h", "/targets/x86_64-linux/include/cuda.h", "/targets/sbsa-linux/include/cuda.h"} {
-		if m := cudaHeader().FindSubmatch(h.bytes(dir+include, maxFile)); m != nil {
+		if m := cudaHeader().FindSubmatch(h.Bytes(dir+include, sysroot.MaxFile)); m != nil {
 			n, _ := strconv.Atoi(string(m[1])) // 12040 is 12.4
 			return cudaVersion(fmt.Sprintf("%d.%d", n/1000, n%1000/10))
 		}
 	}
-	if m := cudaDir().FindStringSubmatch(path.Base(real)); m != nil && h.exists(dir+"/bin/nvcc") {
+	if m := cudaDir().FindStringSubmatch(path.Base(real)); m != nil && h.Exists(dir+"/bin/nvcc") {
 		return cudaVersion(m[1])
 	}
 	return version.Dotted{}

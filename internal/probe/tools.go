@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/xslices"
 )
 
@@ -23,7 +24,7 @@ var toolSet = xslices.Set(toolNames, func(name string) string { return name })
 
 // findTools finds programs on PATH, and those of the administrator where a user's
 // PATH lacks them. Conda often is a shell function alone; CONDA_EXE names it.
-func findTools(h *host, on programs) []machine.Tool {
+func findTools(h *sysroot.Host, on programs) []machine.Tool {
 	var out []machine.Tool
 	for _, name := range toolNames {
 		p := on.first(name)
@@ -31,7 +32,7 @@ func findTools(h *host, on programs) []machine.Tool {
 			p = condaProgram(h, name)
 		}
 		if p == "" && name == "uv" {
-			p = firstProgram(h, h.home+"/.local/bin/uv", h.home+"/.cargo/bin/uv")
+			p = firstProgram(h, h.Home+"/.local/bin/uv", h.Home+"/.cargo/bin/uv")
 		}
 		if p != "" {
 			out = append(out, machine.Tool{Name: name, Path: p, Version: toolVersion(h, name, p)})
@@ -48,15 +49,15 @@ type programs map[string][]string
 
 // onPath finds the tools in PATH, and in the system's directories after it. Each
 // directory is listed once, instead of asking it for every tool.
-func onPath(h *host) programs {
+func onPath(h *sysroot.Host) programs {
 	on := programs{}
 	for _, dir := range programDirs(h) {
-		for _, file := range h.once(dir) {
+		for _, file := range h.Once(dir) {
 			tool := file
-			if h.os == "windows" {
+			if h.OS == "windows" {
 				tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
 			}
-			if !toolSet[tool] || !h.isProgram(path.Join(dir, file)) {
+			if !toolSet[tool] || !h.IsProgram(path.Join(dir, file)) {
 				continue
 			}
 			if program := behindShim(h, dir, file); program != "" {
@@ -78,7 +79,7 @@ func (on programs) first(name string) string {
 // pyenv's shims, which answer only where the version that .python-version or
 // PYENV_VERSION names has the program. What they stand for runs everywhere: that
 // of the chosen version, else of any; "" none has it.
-func behindShim(h *host, dir, file string) string {
+func behindShim(h *sysroot.Host, dir, file string) string {
 	if path.Base(dir) != "shims" {
 		return path.Join(dir, file)
 	}
@@ -88,16 +89,16 @@ func behindShim(h *host, dir, file string) string {
 	}
 	found := ""
 	pyenvVersions(h, root, func(bin string) {
-		if found == "" && h.isProgram(bin+"/"+file) {
+		if found == "" && h.IsProgram(bin+"/"+file) {
 			found = bin + "/" + file
 		}
 	})
 	return found
 }
 
-func programDirs(h *host) []string {
-	dirs := h.pathDirs()
-	if h.os == "windows" {
+func programDirs(h *sysroot.Host) []string {
+	dirs := h.PathDirs()
+	if h.OS == "windows" {
 		return dirs
 	}
 	for _, d := range systemDirs {
@@ -106,17 +107,17 @@ func programDirs(h *host) []string {
 	return dirs
 }
 
-func firstProgram(h *host, paths ...string) string {
+func firstProgram(h *sysroot.Host, paths ...string) string {
 	for _, p := range paths {
-		if h.abs(p) && h.isProgram(p) {
+		if h.Abs(p) && h.IsProgram(p) {
 			return p
 		}
 	}
 	return ""
 }
 
-func condaProgram(h *host, name string) string {
-	exe := map[string]string{"conda": h.env["CONDA_EXE"], "mamba": h.env["MAMBA_EXE"], "micromamba": h.env["MAMBA_EXE"]}[name]
+func condaProgram(h *sysroot.Host, name string) string {
+	exe := map[string]string{"conda": h.Env["CONDA_EXE"], "mamba": h.Env["MAMBA_EXE"], "micromamba": h.Env["MAMBA_EXE"]}[name]
 	if exe != "" && path.Base(exe) == name {
 		if p := firstProgram(h, exe); p != "" {
 			return p
@@ -132,15 +133,15 @@ func condaProgram(h *host, name string) string {
 
 // toolVersion reads the version of a tool from the files around it; "" where
 // only running it would tell.
-func toolVersion(h *host, name, file string) string {
-	real := h.resolved(file)
+func toolVersion(h *sysroot.Host, name, file string) string {
+	real := h.Resolved(file)
 	prefix := path.Dir(path.Dir(real))
 	switch name {
 	case "conda", "mamba":
 		return condaPackage(h, prefix, name)
 	case "pip", "pip3", "uv":
 		for _, site := range sitePackages(h, prefix) {
-			for _, d := range slices.Sorted(slices.Values(h.once(site))) {
+			for _, d := range slices.Sorted(slices.Values(h.Once(site))) {
 				if rest, ok := strings.CutPrefix(d, strings.TrimSuffix(name, "3")+"-"); ok && strings.HasSuffix(rest, ".dist-info") {
 					return strings.TrimSuffix(rest, ".dist-info")
 				}
@@ -152,9 +153,9 @@ func toolVersion(h *host, name, file string) string {
 
 // privilege is root, sudo where this user is in a group that may become root, or
 // none. It is unknown below a root directory.
-func privilege(h *host, on programs) string {
+func privilege(h *sysroot.Host, on programs) string {
 	switch {
-	case h.root != "" || h.os == "windows":
+	case h.Root != "" || h.OS == "windows":
 		return ""
 	case os.Geteuid() == 0:
 		return "root"
@@ -162,17 +163,17 @@ func privilege(h *host, on programs) string {
 		return "none"
 	}
 	groups, _ := os.Getgroups()
-	for line := range strings.Lines(h.text("/etc/group")) {
+	for line := range strings.Lines(h.Text("/etc/group")) {
 		f := strings.Split(strings.TrimSpace(line), ":")
 		if len(f) < 4 || !slices.Contains([]string{"sudo", "wheel", "admin"}, f[0]) {
 			continue
 		}
 		id, err := strconv.Atoi(f[2])
-		if err == nil && slices.Contains(groups, id) || slices.Contains(strings.Split(f[3], ","), h.env["USER"]) {
+		if err == nil && slices.Contains(groups, id) || slices.Contains(strings.Split(f[3], ","), h.Env["USER"]) {
 			return "sudo"
 		}
 	}
-	if h.os == "macos" && slices.Contains(groups, 80) { // admin
+	if h.OS == "macos" && slices.Contains(groups, 80) { // admin
 		return "sudo"
 	}
 	return "none"

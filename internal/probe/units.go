@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 )
 
 // unitDirs are where systemd looks for units of the system and of users
@@ -18,7 +19,7 @@ var unitDirs = map[bool][]string{
 // unitFiles are the files of the systemd service that this process is part of, and
 // the files of variables that they name. A login's shell is part of a scope, which
 // sets none.
-func unitFiles(h *host) []setter {
+func unitFiles(h *sysroot.Host) []setter {
 	unit, user := ownUnit(h)
 	if unit == "" {
 		return nil
@@ -29,7 +30,7 @@ func unitFiles(h *host) []setter {
 	}
 	var out []setter
 	for _, dir := range unitDirs[user] {
-		if strings.HasPrefix(dir, "~") && h.home == "" {
+		if strings.HasPrefix(dir, "~") && h.Home == "" {
 			continue
 		}
 		for _, name := range names {
@@ -41,7 +42,7 @@ func unitFiles(h *host) []setter {
 		}
 	}
 	for _, s := range out {
-		for line := range strings.Lines(string(h.bytes(atHome(h, s.file), 1<<18))) {
+		for line := range strings.Lines(string(h.Bytes(atHome(h, s.file), 1<<18))) {
 			file, ok := strings.CutPrefix(strings.TrimSpace(line), "EnvironmentFile=")
 			if file = strings.TrimPrefix(file, "-"); ok && path.IsAbs(file) && len(out) < 200 {
 				out = append(out, setter{machine.OriginSystemd, unit, file, shellText})
@@ -53,8 +54,8 @@ func unitFiles(h *host) []setter {
 
 // ownUnit is the service whose control group holds this process, and whether it is
 // one of a user's own manager; "" none.
-func ownUnit(h *host) (unit string, user bool) {
-	for line := range strings.Lines(cmp.Or(h.cgroups, h.text("/proc/self/cgroup"))) {
+func ownUnit(h *sysroot.Host) (unit string, user bool) {
+	for line := range strings.Lines(cmp.Or(h.Cgroups, h.Text("/proc/self/cgroup"))) {
 		_, rest, _ := strings.Cut(line, ":")
 		controller, group, _ := strings.Cut(rest, ":")
 		if controller != "" && controller != "name=systemd" {

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/proc"
 	"envfix/internal/text"
 )
@@ -26,7 +27,7 @@ var throttles = []struct {
 
 // gpuUse turns what the child said into facts. whole is the GPU that a slice is
 // part of, whose setting and health are the slice's too; nil: u is a whole GPU.
-func gpuUse(h *host, u, whole *nvmlchild.Use) *machine.GPUUse {
+func gpuUse(h *sysroot.Host, u, whole *nvmlchild.Use) *machine.GPUUse {
 	if u == nil {
 		return nil
 	}
@@ -105,9 +106,9 @@ func whyUnread(code int) string {
 
 // processes names who holds the memory of a GPU, the largest first. One process
 // may stand in both of NVML's lists, with the same memory.
-func processes(h *host, list []nvmlchild.Process) []machine.Process {
+func processes(h *sysroot.Host, list []nvmlchild.Process) []machine.Process {
 	out := []machine.Process{}
-	host := h.procs().HostPIDs()
+	host := h.Procs().HostPIDs()
 	for _, p := range list {
 		if i := slices.IndexFunc(out, func(o machine.Process) bool { return o.PID == int(p.PID) && p.PID != 0 }); i >= 0 {
 			if out[i].Memory == nil {
@@ -133,8 +134,8 @@ func processes(h *host, list []nvmlchild.Process) []machine.Process {
 
 // identify finds a process in /proc. Where PIDs are not the machine's, one that is
 // there counts only if it has the GPU open: the same number may be another's.
-func identify(h *host, p *machine.Process, host bool) {
-	of := h.procs().Of(p.PID)
+func identify(h *sysroot.Host, p *machine.Process, host bool) {
+	of := h.Procs().Of(p.PID)
 	name := of.Name()
 	switch {
 	case host && name == "":
@@ -145,7 +146,7 @@ func identify(h *host, p *machine.Process, host bool) {
 		return
 	}
 	p.Name = text.Printable(name)
-	p.User = h.procs().UserOf(of)
+	p.User = h.Procs().UserOf(of)
 	if p.Command = proc.Command(of.Args()); p.Command == "" {
 		p.Command = p.Name
 	}

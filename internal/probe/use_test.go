@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,9 +55,9 @@ func TestProcesses(t *testing.T) {
 	}
 	uid := os.Getuid()
 	user := map[int]string{0: "root", 1000: "me"}[uid]
-	h := newHost(hostOptions{Root: tree(t, files), OS: "linux"})
+	h := sysroot.New(sysroot.Options{Root: tree(t, files), OS: "linux"})
 	if user == "" {
-		user = h.procs().UserOf(h.procs().Of(42))
+		user = h.Procs().UserOf(h.Procs().Of(42))
 	}
 	hidden := machine.UnseenNamespace
 	big, small := new(int64(5<<30)), new(int64(1<<20))
@@ -68,7 +69,7 @@ func TestProcesses(t *testing.T) {
 	files["proc/42/fd/3"], files["proc/42/fd/4"] = "-> /dev/null", "-> /dev/nvidia0"
 	want[0].Unseen, want[0].User, want[0].Name, want[0].Command = "", user, "python3", "python3train.py"
 	want[0].Command = text.Printable("python3 \x1b[31mtrain.py")
-	h = newHost(hostOptions{Root: tree(t, files), OS: "linux"})
+	h = sysroot.New(sysroot.Options{Root: tree(t, files), OS: "linux"})
 	if diff := cmp.Diff(want, processes(h, list)); diff != "" {
 		t.Errorf("in a container, with the GPU open: %s", diff)
 	}
@@ -76,7 +77,7 @@ func TestProcesses(t *testing.T) {
 	files["proc/self/ns/pid"] = initNamespace
 	want[1].Unseen, want[1].User, want[1].Name, want[1].Command = "", user, "Xorg", "Xorg"
 	want[2].Unseen = machine.UnseenGone
-	h = newHost(hostOptions{Root: tree(t, files), OS: "linux"})
+	h = sysroot.New(sysroot.Options{Root: tree(t, files), OS: "linux"})
 	if diff := cmp.Diff(want, processes(h, list)); diff != "" {
 		t.Errorf("on the machine: %s", diff)
 	}
@@ -84,7 +85,7 @@ func TestProcesses(t *testing.T) {
 
 // What NVML did not say is unknown, with the reason, and never zero.
 func TestGPUUse(t *testing.T) {
-	h := newHost(hostOptions{Root: t.TempDir(), OS: "linux"})
+	h := sysroot.New(sysroot.Options{Root: t.TempDir(), OS: "linux"})
 	whole := &nvmlchild.Use{Mode: new(3), Persistence: new(true), ECC: new(true), Volatile: new(uint64(0)), Reasons: new(uint64(0x4d)), Limit: new(700_500), Failed: map[string]int{"remapped_rows": nvmlchild.Absent, "processes": 3, "ecc.aggregate_uncorrected": 4}}
 	want := &machine.GPUUse{ComputeMode: "exclusive_process", Persistence: new(true), ECC: &machine.ECC{Enabled: true, Volatile: new(int64(0))},
 		Throttle: []string{machine.ThrottlePowerCap, machine.ThrottleHWSlowdown, machine.ThrottleHWHeat}, PowerLimit: new(700),
@@ -130,7 +131,7 @@ func TestKernelLog(t *testing.T) {
 			&machine.KernelLog{Source: "/dev/kmsg", Errors: []machine.KernelError{}, Lines: []string{"NVRM: a", "Loading of module with unavailable key is rejected"}}},
 		"nothing to read": {nil, &machine.KernelLog{Refused: "this system has no /dev/kmsg; `journalctl -k -b | grep -i xid` may show errors of GPUs", Errors: []machine.KernelError{}}},
 	} {
-		h := newHost(hostOptions{Root: tree(t, test.files), OS: "linux"})
+		h := sysroot.New(sysroot.Options{Root: tree(t, test.files), OS: "linux"})
 		if diff := cmp.Diff(test.want, kernelLog(t.Context(), h, gpuOptions{}, machine.Platform{Environment: machine.Bare})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
 
@@ -15,10 +16,10 @@ var tracked = lazy.Regexp("^(?:" + machine.OneValue + ")$")
 
 // shellVariables reads what is set of them, and where: in this shell, or by a file that every
 // Python of the environment runs when it starts.
-func shellVariables(h *host, sites []string) []machine.Variable {
+func shellVariables(h *sysroot.Host, sites []string) []machine.Variable {
 	var out []machine.Variable
 	from := &origins{h: h}
-	for name, value := range h.env {
+	for name, value := range h.Env {
 		if tracked().MatchString(name) && !envSecret().MatchString(name) && len(value) < 4096 {
 			out = append(out, machine.Variable{Name: name, Value: Redact(value), Origins: from.ofValue(name, value)})
 		}

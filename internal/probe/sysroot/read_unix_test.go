@@ -1,6 +1,6 @@
 //go:build unix
 
-package probe
+package sysroot
 
 import (
 	"path/filepath"
@@ -14,7 +14,7 @@ func TestReadFileFIFO(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if data := readFile(fifo, 100); data != nil {
+	if data := ReadFile(fifo, 100); data != nil {
 		t.Errorf("a FIFO: %q", data)
 	}
 }

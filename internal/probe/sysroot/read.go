@@ -1,4 +1,4 @@
-package probe
+package sysroot
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readFile returns the first part of a regular file, at most limit bytes; nil where there
+// ReadFile returns the first part of a regular file, at most limit bytes; nil where there
 // is none.
-func readFile(path string, limit int64) []byte { return readFrom(path, 0, limit) }
+func ReadFile(path string, limit int64) []byte { return readFrom(path, 0, limit) }
 
-// readFrom is readFile from so many bytes before the end on; 0 is the beginning. O_NONBLOCK: a FIFO in its place must not stall us.
+// readFrom is ReadFile from so many bytes before the end on; 0 is the beginning. O_NONBLOCK: a FIFO in its place must not stall us.
 func readFrom(path string, from, limit int64) []byte {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -36,15 +36,15 @@ func readFrom(path string, from, limit int64) []byte {
 	return b.Bytes()
 }
 
-// lastPart is looked at first by search: glibc's banner stands behind its code, in the
+// lastPart is looked at first by Search: glibc's banner stands behind its code, in the
 // last 250 KB of 1.9 MB.
 const lastPart = 384 << 10
 
-// search looks for a mark in a file of megabytes and returns the mark and the 400
+// Search looks for a mark in a file of megabytes and returns the mark and the 400
 // bytes behind it; nil where it is not found.
-func search(path string, mark []byte) []byte {
+func Search(path string, mark []byte) []byte {
 	for _, from := range []int64{-lastPart, 0} {
-		data := readFrom(path, from, maxFile)
+		data := readFrom(path, from, MaxFile)
 		if i := bytes.Index(data, mark); i >= 0 {
 			return data[i:min(len(data), i+400+len(mark))]
 		}
@@ -52,24 +52,13 @@ func search(path string, mark []byte) []byte {
 	return nil
 }
 
-// readNames lists a directory in no order.
-func readNames(dir string) []string {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(-1)
-	return names
-}
-
 // soon is how long files that were read lately, or lie on a quick disk, may take.
 const soon = 5 * time.Millisecond
 
-// each calls read for every name and returns the results in order: one after the other
+// Each calls read for every name and returns the results in order: one after the other
 // while that is quick, since goroutines that wait for each other take time of their own,
 // and four at a time where a disk or a network lets wait.
-func each[T any](names []string, read func(name string) T) []T {
+func Each[T any](names []string, read func(name string) T) []T {
 	return eachWithin(soon, names, read)
 }
 
