@@ -1,6 +1,9 @@
 package probe
 
-import "envfix/internal/machine"
+import (
+	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
+)
 
 // Around reads what stands around the GPUs. It starts nothing.
 func Around(o Options) *machine.Around {
@@ -9,10 +12,10 @@ func Around(o Options) *machine.Around {
 	if h.OS != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}
-	a := &machine.Around{Kernels: kernels, Switches: switches(h), SharedMem: sharedMem(h)}
-	limits(h, a)
+	a := &machine.Around{Kernels: kernels, Switches: switches(h), SharedMem: platform.SharedMem(h)}
+	platform.Limits(h, a)
 	a.Nodes, a.Networks = nodes(h), h.Names("/sys/class/net")
-	if !inContainer(h) {
+	if !platform.InContainer(h) {
 		if a.Switches > 0 {
 			a.Fabric = fabric(h)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 )
 
@@ -23,7 +24,7 @@ var brought = lazy.Regexp(
 
 // addLinks adds what a library asks for.
 func addLinks(h *sysroot.Host, list []string, file string) []string {
-	o := loaderFiles(h).Read(file)
+	o := platform.Loader(h).Read(file)
 	if o == nil {
 		return list
 	}

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/loader"
 	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -21,16 +22,16 @@ var levels = [][2]string{{"x86-64-v4", "avx512vl"}, {"x86-64-v3", "avx2"}, {"x86
 
 // linkView is what the interpreter of an environment has loaded before it imports anything.
 func linkView(h *sysroot.Host, python string) *loader.View {
-	f := loaderFiles(h)
+	f := platform.Loader(h)
 	f.Cache = loader.ReadCache(h.Bytes("/etc/ld.so.cache", sysroot.MaxFile))
 	f.Default = []string{"/lib64", "/usr/lib64", "/lib", "/usr/lib"}
-	if triplet := map[string]string{"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}[arch(h)]; triplet != "" { // Debian's
+	if triplet := map[string]string{"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}[platform.Arch(h)]; triplet != "" { // Debian's
 		f.Default = append([]string{"/lib/" + triplet, "/usr/lib/" + triplet}, f.Default...)
 	}
-	if at := h.Resolved(interpreter(h, python)); strings.HasPrefix(at, "/nix/") {
+	if at := h.Resolved(platform.Interpreter(h, python)); strings.HasPrefix(at, "/nix/") {
 		f.Default = []string{path.Dir(at)}
 	}
-	if arch(h) == "x86_64" {
+	if platform.Arch(h) == "x86_64" {
 		_, flags, _ := strings.Cut(h.Text("/proc/cpuinfo"), "\nflags")
 		flags, _, _ = strings.Cut(flags, "\n")
 		for _, l := range levels {

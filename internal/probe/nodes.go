@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 )
 
@@ -20,7 +21,7 @@ func nodes(h *sysroot.Host) []machine.DeviceNode {
 	}
 	var want []string
 	const gpus = "/proc/driver/nvidia/gpus"
-	inside := inContainer(h)
+	inside := platform.InContainer(h)
 	given := func(name string) bool { return strings.Trim(name, "0123456789") == "nvidia" && name != "nvidia" }
 	switch list := h.Names(gpus); {
 	case len(list) == 0:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
@@ -207,7 +208,7 @@ func ownState(h *sysroot.Host, variable string, holds func(value string, set boo
 			}
 		}
 	}
-	if inContainer(h) {
+	if platform.InContainer(h) {
 		for pair := range strings.SplitSeq(string(h.Bytes("/proc/1/environ", 1<<20)), "\x00") {
 			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list, true) {
 				return machine.Origin{Kind: machine.OriginContainer, File: "/proc/1/environ"}

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 )
 
@@ -72,7 +73,7 @@ func Begin(ctx context.Context, o Options) *Look {
 
 func begin(ctx context.Context, o Options) *Look {
 	l := &Look{of: o.host(), started: make(chan struct{})}
-	l.platform = readPlatform(l.of)
+	l.platform = platform.Read(l.of)
 	l.on = l.of.Apart()
 	l.on.Started = sync.OnceFunc(func() { close(l.started) })
 	l.wait.Go(func() {

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
@@ -331,7 +332,7 @@ func foreignArch(h *sysroot.Host, file string) string {
 	header := h.Bytes(file, 1024)
 	switch h.OS {
 	case "linux":
-		if a := elfArch(header); a != "" && a != arch(h) {
+		if a := platform.ELFArch(header); a != "" && a != platform.Arch(h) {
 			return a
 		}
 	case "macos":

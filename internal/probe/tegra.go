@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
@@ -23,7 +24,7 @@ var tegraGPUs = map[string]Device{
 // jetson completes the GPU of a Jetson by its device tree: NVML does not list it
 // up to JetPack 5, and does not tell its capability up to Orin.
 func jetson(h *sysroot.Host, gpus []machine.GPU) []machine.GPU {
-	d, ok := tegraGPUs[tegra(h)]
+	d, ok := tegraGPUs[platform.Tegra(h)]
 	if !ok {
 		return gpus
 	}

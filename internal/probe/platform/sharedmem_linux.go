@@ -1,4 +1,4 @@
-package probe
+package platform
 
 import (
 	"envfix/internal/machine"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedMem asks for the size of /dev/shm; nil: this is another machine's tree, or it
+// SharedMem asks for the size of /dev/shm; nil: this is another machine's tree, or it
 // has none.
-func sharedMem(h *sysroot.Host) *machine.SharedMem {
+func SharedMem(h *sysroot.Host) *machine.SharedMem {
 	var s unix.Statfs_t
 	if h.Root != "" || unix.Statfs("/dev/shm", &s) != nil || s.Type != unix.TMPFS_MAGIC {
 		return nil
@@ -17,8 +17,8 @@ func sharedMem(h *sysroot.Host) *machine.SharedMem {
 	return &machine.SharedMem{Size: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize)}
 }
 
-// limits are those that the kernel sets a process of this shell; 0: none, or another machine's.
-func limits(h *sysroot.Host, a *machine.Around) {
+// Limits are those that the kernel sets a process of this shell; 0: none, or another machine's.
+func Limits(h *sysroot.Host, a *machine.Around) {
 	get := func(resource int) int64 {
 		var l unix.Rlimit
 		if h.Root != "" || unix.Getrlimit(resource, &l) != nil || l.Max >= 1<<62 && l.Cur >= 1<<62 {

@@ -1,6 +1,6 @@
 //go:build !windows && !darwin
 
-package probe
+package platform
 
 import (
 	"runtime"

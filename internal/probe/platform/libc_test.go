@@ -1,6 +1,7 @@
-package probe
+package platform
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,7 +16,9 @@ func TestSearch(t *testing.T) {
 	for _, at := range []int{0, 65535, 65536, 66000, 66048, 200000, size - lastPart - 5, size - lastPart, size - 100} {
 		data := make([]byte, size)
 		copy(data[at:], "GNU C Library (GNU libc) stable release version 2.34.")
-		write(t, file, data, 0o644)
+		if err := os.WriteFile(file, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 		if v := bannerVersion(sysroot.Search(file, []byte(glibcBanner))); v != "2.34" {
 			t.Errorf("at byte %d: %q", at, v)
 		}

@@ -1,4 +1,4 @@
-package probe
+package platform
 
 import (
 	"fmt"

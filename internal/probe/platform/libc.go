@@ -1,4 +1,4 @@
-package probe
+package platform
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ var (
 // interpreter named by the shell's ELF header tells the kind, and the library
 // beside it the version. nil: not found.
 func libc(h *sysroot.Host) *machine.Libc {
-	interp := interpreter(h, "/bin/sh", "/usr/bin/env", "/run/current-system/sw/bin/sh")
+	interp := Interpreter(h, "/bin/sh", "/usr/bin/env", "/run/current-system/sw/bin/sh")
 	if strings.Contains(interp, "ld-musl") {
 		return musl(h, interp)
 	}
@@ -95,9 +95,9 @@ func musl(h *sysroot.Host, loader string) *machine.Libc {
 	return l
 }
 
-// interpreter returns the ELF interpreter of the first program that names one.
-func interpreter(h *sysroot.Host, programs ...string) string {
-	files := loaderFiles(h)
+// Interpreter returns the ELF interpreter of the first program that names one.
+func Interpreter(h *sysroot.Host, programs ...string) string {
+	files := Loader(h)
 	for _, p := range programs {
 		if o := files.Read(p); o != nil && o.Interp != "" {
 			return o.Interp
@@ -106,8 +106,8 @@ func interpreter(h *sysroot.Host, programs ...string) string {
 	return ""
 }
 
-// loaderFiles is this machine as the dynamic loader sees it.
-func loaderFiles(h *sysroot.Host) *loader.Files {
+// Loader is this machine as the dynamic loader sees it.
+func Loader(h *sysroot.Host) *loader.Files {
 	split := func(list, by string) []string {
 		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(by, r) })
 	}

@@ -1,4 +1,7 @@
-package probe
+// Package platform reads what wheels are built for: the system, its C library and
+// architecture, and the kind of place that it is (a container, WSL, a Jetson), with the
+// limits that it sets.
+package platform
 
 import (
 	"cmp"
@@ -15,13 +18,13 @@ import (
 	"envfix/internal/version"
 )
 
-// readPlatform reads what wheels are built for. The environment is the host's kind
+// Read reads what wheels are built for. The environment is the host's kind
 // as far as files tell; that a login node has no GPU is decided later.
-func readPlatform(h *sysroot.Host) machine.Platform {
+func Read(h *sysroot.Host) machine.Platform {
 	if h.OS != "linux" {
 		return foreign(h)
 	}
-	p := machine.Platform{OS: "linux", Arch: arch(h)}
+	p := machine.Platform{OS: "linux", Arch: Arch(h)}
 	release := parseOSRelease(h.FirstText("/etc/os-release", "/usr/lib/os-release"))
 	p.Distro, p.DistroLike, p.DistroVersion = release["ID"], release["ID_LIKE"], release["VERSION_ID"]
 	if p.Distro == "" {
@@ -80,12 +83,12 @@ func oldRelease(h *sysroot.Host, p *machine.Platform) {
 	}
 }
 
-// arch is the architecture of the machine's programs: of this process, or of the
+// Arch is the architecture of the machine's programs: of this process, or of the
 // shell below a root.
-func arch(h *sysroot.Host) string {
+func Arch(h *sysroot.Host) string {
 	if h.Root != "" {
 		for _, sh := range []string{"/bin/sh", "/usr/bin/env", "/sbin/init"} {
-			if a := elfArch(h.Bytes(sh, 64)); a != "" {
+			if a := ELFArch(h.Bytes(sh, 64)); a != "" {
 				return a
 			}
 		}
@@ -97,8 +100,8 @@ func arch(h *sysroot.Host) string {
 	return arch
 }
 
-// elfArch is the processor of an ELF header, as [machine.Platform] names it.
-func elfArch(header []byte) string {
+// ELFArch is the processor of an ELF header, as [machine.Platform] names it.
+func ELFArch(header []byte) string {
 	m, ok := loader.Arch(header)
 	if !ok {
 		return ""
@@ -115,13 +118,13 @@ func elfArch(header []byte) string {
 func environment(h *sysroot.Host, p machine.Platform) string {
 	wsl := strings.Contains(strings.ToLower(h.Text("/proc/version")+p.Kernel), "microsoft")
 	switch {
-	case p.L4T != "" || tegra(h) != "":
+	case p.L4T != "" || Tegra(h) != "":
 		return machine.Jetson
 	case h.Exists("/dev/dxg"):
 		return machine.WSL2
 	case imageBuild(h):
 		return machine.ContainerBuild
-	case inContainer(h):
+	case InContainer(h):
 		return machine.Container
 	case wsl:
 		if !strings.Contains(p.Kernel, "WSL2") {
@@ -136,8 +139,8 @@ func environment(h *sysroot.Host, p machine.Platform) string {
 
 var containerGroup = lazy.Regexp(`docker|kubepods|containerd|libpod|/lxc|machine\.slice/|/garden/|ecs/|actions_job`)
 
-// inContainer looks for the marks that engines leave inside of a container.
-func inContainer(h *sysroot.Host) bool {
+// InContainer looks for the marks that engines leave inside of a container.
+func InContainer(h *sysroot.Host) bool {
 	for _, f := range []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"} {
 		if h.Exists(f) {
 			return true
@@ -200,8 +203,8 @@ func l4t(h *sysroot.Host) string {
 
 var tegraChip = lazy.Regexp(`nvidia,(tegra\d+)`)
 
-// tegra returns the chip of a Jetson, such as tegra234, from its device tree.
-func tegra(h *sysroot.Host) string {
+// Tegra returns the chip of a Jetson, such as tegra234, from its device tree.
+func Tegra(h *sysroot.Host) string {
 	if m := tegraChip().FindStringSubmatch(h.Text("/proc/device-tree/compatible")); m != nil {
 		return m[1]
 	}
