@@ -59,7 +59,8 @@ var layers = map[string][]string{
 	"internal/clone":             {"internal/system", "internal/fail"}, // a repository by git
 	"internal/probe/sysroot":     {"internal/machine", "internal/proc"},
 	"internal/probe/platform":    {"internal/probe/sysroot", "internal/loader", "internal/machine", "internal/version"},
-	"internal/probe":             {"internal/probe/sysroot", "internal/probe/platform", "internal/loader", "internal/machine", "internal/near", "internal/nvmlchild", "internal/nvmlchild/carried", "internal/proc", "internal/version"},
+	"internal/probe/gpu":         {"internal/probe/sysroot", "internal/probe/platform", "internal/machine", "internal/nvmlchild", "internal/nvmlchild/carried", "internal/proc", "internal/version"},
+	"internal/probe":             {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/gpu", "internal/loader", "internal/machine", "internal/near", "internal/nvmlchild", "internal/proc", "internal/version"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
 	"internal/apply":             {"internal/fail", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
@@ -139,7 +140,7 @@ var walls = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
 	"github.com/google/jsonschema-go":           {"internal/mcpserver"},
 	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
-	"golang.org/x/sys":                          {"internal/probe", "internal/probe/platform", "internal/proc", "internal/observe", "internal/system"},
+	"golang.org/x/sys":                          {"internal/probe/gpu", "internal/probe/platform", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"kernel.org/pub/linux/libs/security/libcap": {"internal/system"},
 	"golang.org/x/sync":                         {"internal/probe/sysroot", "internal/index", "internal/propose", "internal/team", "internal/fleet"},

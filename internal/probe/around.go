@@ -2,6 +2,7 @@ package probe
 
 import (
 	"envfix/internal/machine"
+	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/platform"
 )
 
@@ -12,14 +13,14 @@ func Around(o Options) *machine.Around {
 	if h.OS != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}
-	a := &machine.Around{Kernels: kernels, Switches: switches(h), SharedMem: platform.SharedMem(h)}
+	a := &machine.Around{Kernels: kernels, Switches: gpu.Switches(h), SharedMem: platform.SharedMem(h)}
 	platform.Limits(h, a)
-	a.Nodes, a.Networks = nodes(h), h.Names("/sys/class/net")
+	a.Nodes, a.Networks = gpu.Nodes(h), h.Names("/sys/class/net")
 	if !platform.InContainer(h) {
 		if a.Switches > 0 {
-			a.Fabric = fabric(h)
+			a.Fabric = gpu.Fabric(h)
 		}
-		a.CDI = cdi(h)
+		a.CDI = gpu.CDI(h)
 	}
 	return a
 }

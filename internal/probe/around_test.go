@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/testenv"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -11,7 +12,7 @@ import (
 // NVSwitches, the fabric manager and its package, and CDI descriptions of which one
 // names what is gone, as YAML and as JSON.
 func TestAround(t *testing.T) {
-	root := tree(t, map[string]string{
+	root := testenv.Tree(t, map[string]string{
 		"sys/bus/pci/devices/0000:c1:00.0/class":  "0x068000\n",
 		"sys/bus/pci/devices/0000:c1:00.0/vendor": "0x10de\n",
 		"sys/bus/pci/devices/0000:c2:00.0/class":  "0x030200\n",

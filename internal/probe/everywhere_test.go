@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/testenv"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -14,7 +16,7 @@ import (
 // directories below the home; each once.
 func TestPlaces(t *testing.T) {
 	cfg := "home = /usr/bin\nversion = 3.12.4\n"
-	root := tree(t, map[string]string{
+	root := testenv.Tree(t, map[string]string{
 		"home/me/a/.venv/pyvenv.cfg":                         cfg,
 		"home/me/b/deep/er/env/pyvenv.cfg":                   cfg,
 		"home/me/b/link":                                     "-> /home/me/a/.venv",
@@ -40,7 +42,7 @@ func TestPlaces(t *testing.T) {
 // Who installed torch, when, and what came with it or before it.
 func TestInstallation(t *testing.T) {
 	site := "env/lib/python3.12/site-packages/"
-	root := tree(t, map[string]string{
+	root := testenv.Tree(t, map[string]string{
 		"env/pyvenv.cfg": "home = /usr/bin\nversion = 3.12.4\n", "env/bin/python3": "",
 		site + "torch/version.py":                      "__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\n",
 		site + "torch-2.9.1+cu128.dist-info/METADATA":  "Name: torch\nVersion: 2.9.1+cu128\n\n",

@@ -1,60 +1,26 @@
 package probe
 
 import (
-	"cmp"
-	"context"
 	"time"
 
-	"envfix/internal/machine"
-	"envfix/internal/probe/sysroot"
+	"envfix/internal/nvmlchild"
+	"envfix/internal/probe/gpu"
 )
 
-// gpuOptions say how GPUs are looked for. The zero value starts no program but
-// nvidia-smi.
-type gpuOptions struct {
-	Use    bool                        // also ask what uses the GPUs, and what the kernel's log says of them
-	Self   string                      // envfix's own program, whose command __nvml loads NVIDIA's library; "" do not ask it
-	NVML   string                      // ENVFIX_NVML: the library's path, or off
-	SMI    string                      // nvidia-smi; "" the place where drivers put it
-	Limit  time.Duration               // for each program that is started; 0: Limit
-	Device func(PCI) (Device, bool)    // the device table by id; nil knows nothing
-	ByName func(string) (Device, bool) // the device table by name; nil knows nothing
-}
+// What callers name of GPUs: the device table's rows, and the child's words.
+type (
+	PCI        = gpu.PCI
+	Device     = gpu.Device
+	Sampler    = gpu.Sampler
+	SampledGPU = nvmlchild.SampledGPU
+	Reading    = nvmlchild.Reading
+	SampleLine = nvmlchild.SampleLine
+)
 
-// Limit is how long a program that is started may take.
-const Limit = 2 * time.Second
+// HasNVML says whether this build can load NVIDIA's library here.
+func HasNVML() bool { return gpu.HasNVML() }
 
-func (o gpuOptions) limit() time.Duration { return cmp.Or(o.Limit, Limit) }
-
-// listGPUs lists the GPUs of every vendor and NVIDIA's driver.
-func listGPUs(ctx context.Context, h *sysroot.Host, o gpuOptions, p machine.Platform) ([]machine.GPU, *machine.Driver) {
-	if h.OS == "macos" {
-		return appleGPUs(h), nil
-	}
-	environment := p.Environment
-	bus := busGPUs(h)
-	n := gatherNVIDIA(ctx, h, o, environment, bus)
-	driver := findDriver(h, n, environment)
-	if driver != nil && driver.NotLoaded && environment == machine.Bare {
-		whyNotLoaded(h, p)
-	}
-	out := nvidiaGPUs(h, n, driver, o)
-	if environment == machine.Jetson {
-		out = jetson(h, out)
-	}
-	sharedMemory(h, out)
-	out = append(out, amdGPUs(h, bus, o)...)
-	out = append(out, intelGPUs(h, bus, o)...)
-	if environment == machine.WSL2 && len(out) == 0 {
-		out = append(out, wslForeign(h)...)
-	}
-	if h.OS == "windows" {
-		out = append(out, windowsGPUs(h, out, o)...)
-	}
-	nameUnknown(h, out)
-	targets(out, o)
-	for i := range out {
-		out[i].Index = i
-	}
-	return out, driver
+// StartSampling is [gpu.StartSampling].
+func StartSampling(self string, every time.Duration, env []string) (*Sampler, string) {
+	return gpu.StartSampling(self, every, env)
 }

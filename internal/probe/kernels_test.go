@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,7 +14,7 @@ import (
 func TestKernels(t *testing.T) {
 	cfg := "home = /usr/bin\nversion = 3.12.4\n"
 	share := "home/me/.local/share/jupyter/kernels/"
-	root := tree(t, map[string]string{
+	root := testenv.Tree(t, map[string]string{
 		share + "plain/kernel.json":                       `{"argv": ["/usr/bin/python3", "-m", "ipykernel_launcher"]}`,
 		share + "good/kernel.json":                        `{"argv": ["/srv/good/bin/python", "-m", "ipykernel_launcher"]}`,
 		share + "cpu/kernel.json":                         `{"argv": ["/srv/cpu/bin/python", "-m", "ipykernel_launcher"]}`,
@@ -42,7 +43,7 @@ func TestKernels(t *testing.T) {
 // What a program gets that is started here, and this shell has not: by a notebook's kernel,
 // a file that editors read, a script; not by an indented line, which may not run.
 func TestStartedHere(t *testing.T) {
-	root := tree(t, map[string]string{
+	root := testenv.Tree(t, map[string]string{
 		"home/me/.local/share/jupyter/kernels/ml/kernel.json": `{"argv": ["/srv/a/bin/python"], "env": {"CUDA_VISIBLE_DEVICES": "", "TOKEN": "x"}}`,
 		"p/.env":     "# none\nCUDA_VISIBLE_DEVICES=-1\nTOKEN=x\n",
 		"p/train.py": "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '3'\n",
@@ -68,7 +69,7 @@ func TestStartedHere(t *testing.T) {
 }
 
 func TestAllocOptions(t *testing.T) {
-	root := tree(t, map[string]string{"t/lib/libc10_cuda.so": "\x00max_split_size_mb\x00expandable_segments\x00garbage_collection_threshold\x00backend\x00"})
+	root := testenv.Tree(t, map[string]string{"t/lib/libc10_cuda.so": "\x00max_split_size_mb\x00expandable_segments\x00garbage_collection_threshold\x00backend\x00"})
 	for value, wants := range map[string]string{
 		"max_split_size_mb:128,expandable_segments:True,garbage_collection_threshold:0.8,backend:cudaMallocAsync": "",
 		"max_split_size_mb:20":             "more than 20",

@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -55,7 +56,7 @@ func TestOrigins(t *testing.T) {
 			[]machine.Origin{{Kind: machine.OriginContainer, File: "/proc/1/environ"}}},
 		"not in a container": {map[string]string{"proc/1/environ": "LD_LIBRARY_PATH=" + dir + "\x00"}, nil, nil},
 	} {
-		h := sysroot.New(sysroot.Options{Root: tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me")})
+		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me")})
 		if diff := cmp.Diff(test.want, (&origins{h: h}).of("LD_LIBRARY_PATH", dir)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -90,7 +91,7 @@ func TestLoadedOrigins(t *testing.T) {
 
 // A library of another environment has no version in its name: its package has.
 func TestVersionOf(t *testing.T) {
-	root := tree(t, map[string]string{"e/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "", "e/nvidia_cudnn_frontend-1.2.dist-info/METADATA": "", "e/nvidia_nccl_cu12-\x1b.dist-info/METADATA": ""})
+	root := testenv.Tree(t, map[string]string{"e/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "", "e/nvidia_cudnn_frontend-1.2.dist-info/METADATA": "", "e/nvidia_nccl_cu12-\x1b.dist-info/METADATA": ""})
 	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
 	for file, want := range map[string]string{
 		"/e/nvidia/cudnn/lib/libcudnn.so.9": "9.1.0.70", "/e/nvidia/cudnn/lib/libcudnn.so.9.2.0": "9.2.0", "/e/nvidia/nccl/lib/libnccl.so.2": "",

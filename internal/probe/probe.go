@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 )
@@ -38,7 +39,7 @@ type Options struct {
 
 	Begun *Look // what was begun before; nil: all is looked at now
 
-	gpuOptions
+	gpu.Options
 }
 
 // host is the machine that they name.
@@ -77,7 +78,7 @@ func begin(ctx context.Context, o Options) *Look {
 	l.on = l.of.Apart()
 	l.on.Started = sync.OnceFunc(func() { close(l.started) })
 	l.wait.Go(func() {
-		l.gpus, l.driver = listGPUs(ctx, l.on, o.gpuOptions, l.platform)
+		l.gpus, l.driver = gpu.List(ctx, l.on, o.Options, l.platform)
 		l.on.Started()
 	})
 	return l
@@ -100,15 +101,15 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Tools = findTools(h, on)
 	m.Env = environ(h)
 	m.LibraryDirs = loaderPath(h)
-	if o.Use && h.OS == "linux" && hasNVIDIA(h) {
-		m.KernelLog = kernelLog(ctx, h, o.gpuOptions, m.Platform)
+	if o.Use && h.OS == "linux" && gpu.HasNVIDIA(h) {
+		m.KernelLog = gpu.KernelLog(ctx, h, o.Options, m.Platform)
 	}
 	env := findPythons(h, o.choice())
 	m.Pythons, m.Installed = env.pythons, env.installed
 	l.wait.Wait()
 	m.GPUs, m.Driver = slices.Clone(l.gpus), l.driver
 	if m.KernelLog != nil {
-		m.KernelLog.Lines = aboutUnusable(m.KernelLog.Lines, m.GPUs)
+		m.KernelLog.Lines = gpu.AboutUnusable(m.KernelLog.Lines, m.GPUs)
 	}
 	m.Notes = append(h.Notes, l.on.Notes...)
 	if e := m.Platform.Environment; (e == machine.Bare || e == machine.Container) && loginNode(h, m) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/testenv"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -22,7 +24,7 @@ func running(t *testing.T) string {
 		}
 		return out
 	}
-	return tree(t, map[string]string{
+	return testenv.Tree(t, map[string]string{
 		"etc/passwd":          "me:x:1000:1000::/home/me:/bin/sh\n",
 		"proc/77/stat":        aStat,
 		"proc/77/cmdline":     "python3\x00train.py\x00--token\x00secret\x00",

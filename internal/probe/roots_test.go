@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/gpu"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -79,7 +80,7 @@ func buildRoot(t *testing.T, file string) Options {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	o := Options{Root: root, OS: "linux", gpuOptions: gpuOptions{Device: testDevice, ByName: testName}}
+	o := Options{Root: root, OS: "linux", Options: gpu.Options{Device: testDevice, ByName: testName}}
 	for _, f := range a.Files {
 		write(t, filepath.Join(root, f.Name), f.Data, 0o644)
 	}
@@ -154,8 +155,8 @@ func elfProgram(arch, interp string) []byte {
 }
 
 // testDevice is a device table of the machines in testdata.
-func testDevice(p PCI) (Device, bool) {
-	table := map[string]Device{
+func testDevice(p gpu.PCI) (gpu.Device, bool) {
+	table := map[string]gpu.Device{
 		"10de:2882": {Name: "NVIDIA GeForce RTX 4060", SM: machine.MustSM("8.9")},
 		"10de:2204": {Name: "NVIDIA GeForce RTX 3090", SM: machine.MustSM("8.6")},
 		"10de:1db5": {Name: "Tesla V100-SXM2-32GB", SM: machine.MustSM("7.0")},
@@ -168,8 +169,8 @@ func testDevice(p PCI) (Device, bool) {
 	return d, ok
 }
 
-func testName(name string) (Device, bool) {
-	table := map[string]Device{"Radeon RX 7900 XT": {Name: "Radeon RX 7900 XT", GFX: "gfx1100"}}
+func testName(name string) (gpu.Device, bool) {
+	table := map[string]gpu.Device{"Radeon RX 7900 XT": {Name: "Radeon RX 7900 XT", GFX: "gfx1100"}}
 	d, ok := table[name]
 	return d, ok
 }

@@ -1,9 +1,0 @@
-//go:build linux && cgo
-
-package probe
-
-// HasNVML says whether this build can load NVIDIA's library.
-func HasNVML() bool { return true }
-
-// childProgram is this program itself, which has a command for it.
-func childProgram(self string) (child, error) { return child{self, func() {}}, nil }

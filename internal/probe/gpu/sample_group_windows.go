@@ -1,0 +1,5 @@
+package gpu
+
+import "os/exec"
+
+func ownGroup(*exec.Cmd) {}
