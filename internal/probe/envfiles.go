@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 )
 
@@ -37,7 +38,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, x := range e.Gone {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
 	}
-	f.Variables, f.Shadows, f.Clashes = shellVariables(h, e.Sites), shadows(h, o.Dir, e), clashes(h, e.Dists)
+	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), atStart(h, e.Sites)...), shadows(h, o.Dir, e), clashes(h, e.Dists)
 	f.Elsewhere = startedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
 		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {

@@ -180,3 +180,35 @@ func TestNearOption(t *testing.T) {
 		}
 	}
 }
+// A library that is taken in place of the environment's says which entry holds it
+// and which profile put that there.
+func TestLoadedOrigins(t *testing.T) {
+	root := loaderTree(t)
+	write(t, root+"/home/me/.profile", []byte("export LD_LIBRARY_PATH=/opt/arm:/opt/cuda\n"), 0o644)
+	env := []string{"HOME=/home/me", "LD_LIBRARY_PATH=/opt/arm:/opt/cuda"}
+	loaded := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: env}).Loaded
+	for _, l := range loaded {
+		var want []machine.Origin
+		if l.Via == "LD_LIBRARY_PATH" {
+			want = []machine.Origin{{Kind: machine.OriginProfile, File: "~/.profile", Line: 1}}
+		}
+		if diff := cmp.Diff(want, l.Origins); diff != "" || l.Via == "LD_LIBRARY_PATH" && l.Dir != "/opt/cuda" {
+			t.Errorf("%s in %s: %s", l.Name, l.Dir, diff)
+		}
+	}
+}
+
+// So does a torch that PYTHONPATH brings.
+func TestImportOrigins(t *testing.T) {
+	root := loaderTree(t)
+	write(t, root+"/lib/torch/__init__.py", nil, 0o644)
+	write(t, root+"/home/me/.zshrc", []byte("export PYTHONPATH=$HOME/x:/lib\n"), 0o644)
+	got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: []string{"HOME=/home/me", "PYTHONPATH=/home/me/x:/lib"}}).Imports
+	want := []machine.ImportPlace{
+		{Path: "/lib/torch/__init__.py", Place: machine.InPythonPath, Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "~/.zshrc", Line: 1}}},
+		{Path: site + "/torch/__init__.py", Place: machine.InEnvironment},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

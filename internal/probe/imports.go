@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -95,7 +96,7 @@ func importPlaces(h *sysroot.Host, project string, e Env, venv bool) []machine.I
 	add(project, machine.InWorkingDir)
 	for dir := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
 		if add(dir, machine.InPythonPath) {
-			out[len(out)-1].Origins = (&origins{h: h}).of("PYTHONPATH", dir)
+			out[len(out)-1].Origins = (&variables.Origins{Host: h}).Of("PYTHONPATH", dir)
 		}
 	}
 	for _, x := range e.First {

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 )
 
@@ -32,7 +33,7 @@ func torchInstallation(h *sysroot.Host, torch machine.Package) *machine.Installa
 		URL string `json:"url"`
 	}
 	if json.Unmarshal(h.Bytes(info+"/direct_url.json", 1<<16), &direct) == nil {
-		i.From = Redact(direct.URL)
+		i.From = variables.Redact(direct.URL)
 	}
 	at := installed(h, info)
 	prefix := path.Dir(path.Dir(path.Dir(path.Dir(info))))

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 )
 
@@ -43,7 +44,7 @@ func startedHere(h *sysroot.Host, dir string, named func(string) bool) []machine
 	add := func(name, value string, at machine.Origin) {
 		if _, set := h.Env[name]; named(name) && !set && len(out) < sysroot.MaxNamed {
 			at.File = text.Printable(at.File)
-			out = append(out, machine.Variable{Name: name, Value: Redact(value), Origins: []machine.Origin{at}})
+			out = append(out, machine.Variable{Name: name, Value: variables.Redact(value), Origins: []machine.Origin{at}})
 		}
 	}
 	for _, d := range jupyterDirs(h) {
@@ -57,12 +58,12 @@ func startedHere(h *sysroot.Host, dir string, named func(string) bool) []machine
 	for _, name := range h.Names(dir) {
 		switch {
 		case name == ".env":
-			for _, a := range assignments(string(h.Bytes(dir+"/.env", 64<<10)), shellText, func(string) string { return "" }) {
-				add(a.variable, a.value, machine.Origin{Kind: machine.OriginProfile, File: dir + "/.env", Line: a.line})
+			for _, a := range variables.Assignments(string(h.Bytes(dir+"/.env", 64<<10)), variables.ShellText, func(string) string { return "" }) {
+				add(a.Variable, a.Value, machine.Origin{Kind: machine.OriginProfile, File: dir + "/.env", Line: a.Line})
 			}
 		case strings.HasSuffix(name, ".py"):
-			for _, a := range environSets(h.Bytes(dir+"/"+name, 64<<10)) {
-				add(a.variable, a.value, machine.Origin{Kind: machine.OriginPython, File: dir + "/" + name, Line: a.line})
+			for _, a := range variables.InPython(h.Bytes(dir+"/"+name, 64<<10)) {
+				add(a.Variable, a.Value, machine.Origin{Kind: machine.OriginPython, File: dir + "/" + name, Line: a.Line})
 			}
 		}
 	}

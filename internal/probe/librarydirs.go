@@ -8,28 +8,26 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 )
 
 // wheelLibrary matches the libraries that wheels of torch and of NVIDIA bring.
 var wheelLibrary = lazy.Regexp(`^lib(cu|nv|nccl|torch|c10)[A-Za-z0-9_-]*\.so[.0-9]*$`)
 
-// Most that is looked at: nobody's LD_LIBRARY_PATH is longer on purpose.
-const (
-	maxDirs  = 64
-	maxFiles = 200
-)
+// maxFiles is how many files of a directory are kept.
+const maxFiles = 200
 
 // loaderPath reads the entries of LD_LIBRARY_PATH, which the loader searches
 // before the libraries that torch brings.
 func loaderPath(h *sysroot.Host) []machine.LibraryDir {
 	var out []machine.LibraryDir
-	from := &origins{h: h}
+	from := &variables.Origins{Host: h}
 	for entry := range strings.SplitSeq(h.Env["LD_LIBRARY_PATH"], ":") {
-		if entry == "" || len(out) == maxDirs || slices.ContainsFunc(out, func(d machine.LibraryDir) bool { return d.Path == entry }) {
+		if entry == "" || len(out) == variables.MaxDirs || slices.ContainsFunc(out, func(d machine.LibraryDir) bool { return d.Path == entry }) {
 			continue
 		}
-		d := machine.LibraryDir{Path: text.Printable(entry), Files: []string{}, Origins: from.of("LD_LIBRARY_PATH", entry)}
+		d := machine.LibraryDir{Path: text.Printable(entry), Files: []string{}, Origins: from.Of("LD_LIBRARY_PATH", entry)}
 		if len(d.Origins) > 0 {
 			d.From = d.Origins[0].Place()
 		}
@@ -77,7 +75,7 @@ func wheelLibraries(h *sysroot.Host, sites []string) map[string]string {
 // loadedFrom adds what put the directories of libraries on the loader's path that
 // are taken in place of the environment's own, or of the driver's.
 func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
-	from := &origins{h: h}
+	from := &variables.Origins{Host: h}
 	var config []loaderLine
 	for i := range list {
 		l := &list[i]
@@ -87,9 +85,9 @@ func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
 		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
 		case l.Wheel == "" && !driver:
 		case l.Via == "LD_PRELOAD":
-			l.Origins = from.of(l.Via, l.Entry)
+			l.Origins = from.Of(l.Via, l.Entry)
 		case l.Via == "LD_LIBRARY_PATH":
-			l.Origins = from.of(l.Via, l.Dir)
+			l.Origins = from.Of(l.Via, l.Dir)
 		case l.Via == "ld.so.cache" && !driver:
 			if config == nil {
 				config = loaderConfig(h)

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -38,6 +39,33 @@ func TestLibraryDirs(t *testing.T) {
 		{Path: "/missing", Files: []string{}},
 	}
 	if diff := cmp.Diff(want, loaderPath(h)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A library of another environment has no version in its name: its package has.
+func TestVersionOf(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"e/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "", "e/nvidia_cudnn_frontend-1.2.dist-info/METADATA": "", "e/nvidia_nccl_cu12-\x1b.dist-info/METADATA": ""})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+	for file, want := range map[string]string{
+		"/e/nvidia/cudnn/lib/libcudnn.so.9": "9.1.0.70", "/e/nvidia/cudnn/lib/libcudnn.so.9.2.0": "9.2.0", "/e/nvidia/nccl/lib/libnccl.so.2": "",
+		"/e/nvidia/cufft/lib/libcufft.so.11": "", "/opt/nvidia/libcudnn.so.9": "", "/x/libcudnn.so.9": "",
+	} {
+		if got := versionOf(h, file); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
+// What the loader's cache brings is of a line of the loader's configuration.
+func TestLoadedFrom(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{
+		"etc/ld.so.conf":             "include /etc/ld.so.conf.d/*.conf\n",
+		"etc/ld.so.conf.d/cuda.conf": "# the toolkit's\n/opt/cuda\n",
+	})
+	cached := []machine.LoadedLibrary{{Name: "libcublasLt.so.12", Via: "ld.so.cache", Dir: "/opt/cuda", Path: "/opt/cuda/libcublasLt.so.12.1.3", Wheel: "/env/x"}}
+	loadedFrom(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), cached)
+	if diff := cmp.Diff([]machine.Origin{{Kind: machine.OriginLoader, File: "/etc/ld.so.conf.d/cuda.conf", Line: 2}}, cached[0].Origins); diff != "" {
 		t.Error(diff)
 	}
 }

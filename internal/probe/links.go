@@ -11,6 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -105,10 +106,10 @@ func followLinks(h *sysroot.Host, f *machine.EnvFiles, torch string, e Env, read
 		torchs.replaced(h, f.Dists, c)
 	}
 	f.Links = torchs.faults
-	from := &origins{h: h}
+	from := &variables.Origins{Host: h}
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Entry != "" {
-			l.Origins = from.of(l.Via, l.Entry)
+			l.Origins = from.Of(l.Via, l.Entry)
 		}
 	}
 }

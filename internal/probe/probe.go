@@ -21,6 +21,7 @@ import (
 	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 )
 
 // Options say where to look. The zero Options look at this machine with no
@@ -99,7 +100,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Privilege = privilege(h, on)
 	m.Toolkits = findToolkits(h, on)
 	m.Tools = findTools(h, on)
-	m.Env = environ(h)
+	m.Env = variables.Environ(h)
 	m.LibraryDirs = loaderPath(h)
 	if o.Use && h.OS == "linux" && gpu.HasNVIDIA(h) {
 		m.KernelLog = gpu.KernelLog(ctx, h, o.Options, m.Platform)

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/proc"
 	"envfix/internal/text"
 )
@@ -60,7 +61,7 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 	o.Cgroups = p.Read("cgroup")
 	r.Group = group(o.Cgroups)
 	of := o.host() // as the process sees the machine
-	r.Unit, _ = ownUnit(of)
+	r.Unit, _ = variables.OwnUnit(of)
 	mapped(r, p)
 	r.Devices = devices(p)
 	r.Env = envOf(of, r, args)

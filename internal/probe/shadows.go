@@ -8,6 +8,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 )
 
@@ -26,7 +27,7 @@ func shadows(h *sysroot.Host, dir string, e Env) []machine.ImportPlace {
 		wanted[name] = true
 	}
 	var out []machine.ImportPlace
-	from := &origins{h: h}
+	from := &variables.Origins{Host: h}
 	look := func(dir, place string) {
 		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
 			return
@@ -45,7 +46,7 @@ func shadows(h *sysroot.Host, dir string, e Env) []machine.ImportPlace {
 			}
 			p := machine.ImportPlace{Path: text.Printable(file), Place: place}
 			if place == machine.InPythonPath {
-				p.Origins = from.of(place, dir)
+				p.Origins = from.Of(place, dir)
 			}
 			beside := dists(h, []string{dir})
 			if i := slices.IndexFunc(beside, func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem }); i >= 0 {

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 )
 
@@ -47,7 +48,7 @@ func searchPath(h *sysroot.Host, e *Env) {
 		for line := range bytes.Lines(code) {
 			x := pathEntry{strings.TrimSpace(string(line)), at(offset)}
 			offset += len(line)
-			if x.dir == "" || x.dir[0] == '#' || strings.HasPrefix(x.dir, "import ") || len(e.Sites)+len(e.Gone) >= maxDirs {
+			if x.dir == "" || x.dir[0] == '#' || strings.HasPrefix(x.dir, "import ") || len(e.Sites)+len(e.Gone) >= variables.MaxDirs {
 				continue
 			}
 			if !h.Abs(x.dir) {
@@ -106,12 +107,12 @@ func atStart(h *sysroot.Host, sites []string) []machine.Variable {
 	var out []machine.Variable
 	for _, file := range startFiles(h, sites) {
 		code := h.Bytes(file, 256<<10)
-		for _, a := range environSets(code) {
-			if _, set := h.Env[a.variable]; !tracked().MatchString(a.variable) || set && a.text != "" {
+		for _, a := range variables.InPython(code) {
+			if _, set := h.Env[a.Variable]; !variables.Tracked().MatchString(a.Variable) || set && a.Text != "" {
 				continue
 			}
-			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.line}
-			out = append(out, machine.Variable{Name: a.variable, Value: Redact(a.value), AtStart: true, Origins: []machine.Origin{at}})
+			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.Line}
+			out = append(out, machine.Variable{Name: a.Variable, Value: variables.Redact(a.Value), AtStart: true, Origins: []machine.Origin{at}})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package probe
+package variables
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestEnviron(t *testing.T) {
 		"UV_PUBLISH_TOKEN=geheim", "NVIDIA_API_KEY=geheim", "HF_TOKEN=geheim", "AWS_SECRET_ACCESS_KEY=geheim", "EDITOR=vi", "broken", "=x",
 	}})
 	want := map[string]string{"CUDA_VISIBLE_DEVICES": "0", "PIP_INDEX_URL": "https://***@mirror.example/simple"}
-	if diff := cmp.Diff(want, environ(h)); diff != "" {
+	if diff := cmp.Diff(want, Environ(h)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package variables
 
 import (
 	"path"
@@ -8,18 +8,18 @@ import (
 	"envfix/internal/lazy"
 )
 
-// An assignment is one line of a file that gives a list variable entries.
-type assignment struct {
-	variable string
-	value    string
+// An Assignment is one line of a file that gives a list variable entries.
+type Assignment struct {
+	Variable string
+	Value    string
 	dirs     []string // cleaned, in their order; those with an unknown part are left out
-	text     string   // the line without its comment
-	line     int      // from 1
+	Text     string   // the line without its comment
+	Line     int      // from 1
 }
 
 // The languages that set variables.
 const (
-	shellText   = "shell"   // sh, bash, zsh; also NAME=value of /etc/environment and environment.d
+	ShellText   = "shell"   // sh, bash, zsh; also NAME=value of /etc/environment and environment.d
 	fishText    = "fish"    // set -gx NAME a b; csh's setenv NAME a:b
 	tclText     = "tcl"     // module files of Environment Modules
 	luaText     = "lua"     // module files of Lmod
@@ -42,10 +42,10 @@ var (
 // path holds a NUL.
 const unknown = "\x00"
 
-// assignments reads the lines of a file that set a variable. Variables are
+// Assignments reads the lines of a file that set a variable. Variables are
 // replaced by what the file gave them before, else by known; nothing is run, so
 // what a program prints is unknown.
-func assignments(text, language string, known func(string) string) []assignment {
+func Assignments(text, language string, known func(string) string) []Assignment {
 	vars := map[string]string{}
 	value := func(name string) string {
 		if v, ok := vars[name]; ok {
@@ -53,7 +53,7 @@ func assignments(text, language string, known func(string) string) []assignment 
 		}
 		return known(name)
 	}
-	var out []assignment
+	var out []Assignment
 	lines := strings.Split(text, "\n")
 	ours := false
 	for i := 0; i < len(lines); i++ {
@@ -74,7 +74,7 @@ func assignments(text, language string, known func(string) string) []assignment 
 		line = uncommented(line, language)
 		for _, p := range pairs(line, language, value) {
 			vars[p[0]] = p[1]
-			a := assignment{variable: p[0], value: p[1], text: line, line: first + 1}
+			a := Assignment{Variable: p[0], Value: p[1], Text: line, Line: first + 1}
 			for dir := range strings.SplitSeq(p[1], ":") {
 				if path.IsAbs(dir) && !strings.Contains(dir, unknown) {
 					a.dirs = append(a.dirs, path.Clean(dir))

@@ -1,4 +1,4 @@
-package probe
+package variables
 
 import (
 	"testing"
@@ -57,77 +57,22 @@ func TestOrigins(t *testing.T) {
 		"not in a container": {map[string]string{"proc/1/environ": "LD_LIBRARY_PATH=" + dir + "\x00"}, nil, nil},
 	} {
 		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me")})
-		if diff := cmp.Diff(test.want, (&origins{h: h}).of("LD_LIBRARY_PATH", dir)); diff != "" {
+		if diff := cmp.Diff(test.want, (&Origins{Host: h}).Of("LD_LIBRARY_PATH", dir)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// A library that is taken in place of the environment's says which entry holds it
-// and what put that there: a profile, or the loader's configuration.
-func TestLoadedOrigins(t *testing.T) {
-	root := loaderTree(t)
-	write(t, root+"/home/me/.profile", []byte("export LD_LIBRARY_PATH=/opt/arm:/opt/cuda\n"), 0o644)
-	write(t, root+"/etc/ld.so.conf", []byte("include /etc/ld.so.conf.d/*.conf\n"), 0o644)
-	write(t, root+"/etc/ld.so.conf.d/cuda.conf", []byte("# the toolkit's\n/opt/cuda\n"), 0o644)
-	env := []string{"HOME=/home/me", "LD_LIBRARY_PATH=/opt/arm:/opt/cuda"}
-	loaded := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: env}).Loaded
-	for _, l := range loaded {
-		var want []machine.Origin
-		if l.Via == "LD_LIBRARY_PATH" {
-			want = []machine.Origin{{Kind: machine.OriginProfile, File: "~/.profile", Line: 1}}
-		}
-		if diff := cmp.Diff(want, l.Origins); diff != "" || l.Via == "LD_LIBRARY_PATH" && l.Dir != "/opt/cuda" {
-			t.Errorf("%s in %s: %s", l.Name, l.Dir, diff)
-		}
-	}
-	cached := []machine.LoadedLibrary{{Name: "libcublasLt.so.12", Via: "ld.so.cache", Dir: "/opt/cuda", Path: "/opt/cuda/libcublasLt.so.12.1.3", Wheel: site + "/x"}}
-	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
-	loadedFrom(h, cached)
-	if diff := cmp.Diff([]machine.Origin{{Kind: machine.OriginLoader, File: "/etc/ld.so.conf.d/cuda.conf", Line: 2}}, cached[0].Origins); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A library of another environment has no version in its name: its package has.
-func TestVersionOf(t *testing.T) {
-	root := testenv.Tree(t, map[string]string{"e/nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "", "e/nvidia_cudnn_frontend-1.2.dist-info/METADATA": "", "e/nvidia_nccl_cu12-\x1b.dist-info/METADATA": ""})
-	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
-	for file, want := range map[string]string{
-		"/e/nvidia/cudnn/lib/libcudnn.so.9": "9.1.0.70", "/e/nvidia/cudnn/lib/libcudnn.so.9.2.0": "9.2.0", "/e/nvidia/nccl/lib/libnccl.so.2": "",
-		"/e/nvidia/cufft/lib/libcufft.so.11": "", "/opt/nvidia/libcudnn.so.9": "", "/x/libcudnn.so.9": "",
-	} {
-		if got := versionOf(h, file); got != want {
-			t.Errorf("%s: %q, want %q", file, got, want)
-		}
-	}
-}
-
-// So does a torch that PYTHONPATH brings.
-func TestImportOrigins(t *testing.T) {
-	root := loaderTree(t)
-	write(t, root+"/lib/torch/__init__.py", nil, 0o644)
-	write(t, root+"/home/me/.zshrc", []byte("export PYTHONPATH=$HOME/x:/lib\n"), 0o644)
-	got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: []string{"HOME=/home/me", "PYTHONPATH=/home/me/x:/lib"}}).Imports
-	want := []machine.ImportPlace{
-		{Path: "/lib/torch/__init__.py", Place: machine.InPythonPath, Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "~/.zshrc", Line: 1}}},
-		{Path: site + "/torch/__init__.py", Place: machine.InEnvironment},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // FuzzAssignments: profiles and module files are text of others.
 func FuzzAssignments(f *testing.F) {
-	f.Add("export LD_LIBRARY_PATH=${A:-$B}/x:$(y)\n", shellText)
+	f.Add("export LD_LIBRARY_PATH=${A:-$B}/x:$(y)\n", ShellText)
 	f.Add("prepend_path(\"LD_LIBRARY_PATH\", pathJoin(base, \"lib64\"))", luaText)
 	f.Add("prepend-path LD_LIBRARY_PATH [file join $root lib64]", tclText)
 	f.Add("Environment=\"A=b c\" D", systemdText)
 	f.Add("set -gx A b", fishText)
 	f.Fuzz(func(t *testing.T, text, language string) {
-		for _, a := range assignments(text, language, func(string) string { return "/x" }) {
-			if a.line < 1 || a.variable == "" {
+		for _, a := range Assignments(text, language, func(string) string { return "/x" }) {
+			if a.Line < 1 || a.Variable == "" {
 				t.Errorf("%+v", a)
 			}
 			for _, d := range a.dirs {

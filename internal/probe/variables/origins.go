@@ -1,4 +1,7 @@
-package probe
+// Package variables reads the environment variables that matter, without secrets, and the
+// places that set them: profiles, modules, units, conda, containers. It runs none of them:
+// what only running would tell is unknown.
+package variables
 
 import (
 	"encoding/json"
@@ -17,6 +20,10 @@ type setter struct {
 	kind, name, file, language string
 }
 
+// MaxDirs is how many entries of a list are looked at: nobody's LD_LIBRARY_PATH is longer
+// on purpose.
+const MaxDirs = 64
+
 // profiles are the files in which people set variables, as a shell reads them. "~"
 // is the home directory.
 var profiles = []string{
@@ -24,25 +31,25 @@ var profiles = []string{
 	"/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zsh/zshenv", "/etc/zsh/zshrc", "/etc/zshenv",
 }
 
-// An origins finds which files put entries into a list variable. It reads them
+// An Origins finds which files put entries into a list variable. It reads them
 // once, when the first question comes.
-type origins struct {
-	h    *sysroot.Host
+type Origins struct {
+	Host *sysroot.Host
 	sets map[string][]setLine // by variable
 }
 
 type setLine struct {
 	setter
-	assignment
+	Assignment
 }
 
-func (o *origins) read(variable string) []setLine {
+func (o *Origins) read(variable string) []setLine {
 	if o.sets == nil {
 		o.sets = map[string][]setLine{}
-		for _, s := range setters(o.h) {
-			text := string(o.h.Bytes(atHome(o.h, s.file), 1<<20))
-			for _, a := range assignments(text, s.language, func(name string) string { return o.h.Env[name] }) {
-				o.sets[a.variable] = append(o.sets[a.variable], setLine{s, a})
+		for _, s := range setters(o.Host) {
+			text := string(o.Host.Bytes(atHome(o.Host, s.file), 1<<20))
+			for _, a := range Assignments(text, s.language, func(name string) string { return o.Host.Env[name] }) {
+				o.sets[a.Variable] = append(o.sets[a.Variable], setLine{s, a})
 			}
 		}
 	}
@@ -57,17 +64,17 @@ func atHome(h *sysroot.Host, file string) string {
 	return file
 }
 
-// of returns where a variable's entry comes from; what names it as a whole path
+// Of returns where a variable's entry comes from; what names it as a whole path
 // first, then what only holds it literally.
-func (o *origins) of(variable, entry string) []machine.Origin {
+func (o *Origins) Of(variable, entry string) []machine.Origin {
 	var out []machine.Origin
 	lines := o.read(variable)
 	for _, literal := range []bool{false, true} {
 		for _, l := range lines {
-			if !literal && !slices.Contains(l.dirs, path.Clean(entry)) || literal && !names(l.text, entry) {
+			if !literal && !slices.Contains(l.dirs, path.Clean(entry)) || literal && !names(l.Text, entry) {
 				continue
 			}
-			at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.line}
+			at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.Line}
 			if !slices.Contains(out, at) && len(out) < 8 {
 				out = append(out, at)
 			}
@@ -76,7 +83,7 @@ func (o *origins) of(variable, entry string) []machine.Origin {
 			return out
 		}
 	}
-	if at := ownState(o.h, variable, func(list string, _ bool) bool {
+	if at := ownState(o.Host, variable, func(list string, _ bool) bool {
 		return slices.ContainsFunc(strings.Split(list, ":"), func(d string) bool { return d != "" && path.Clean(d) == path.Clean(entry) })
 	}); at.Kind != "" {
 		return []machine.Origin{at}
@@ -104,18 +111,18 @@ func names(line, entry string) bool {
 func setters(h *sysroot.Host) []setter {
 	list := slices.Concat(moduleFiles(h), condaFiles(h))
 	if venv := h.Env["VIRTUAL_ENV"]; h.Abs(venv) {
-		list = append(list, setter{machine.OriginVenv, path.Base(venv), venv + "/bin/activate", shellText})
+		list = append(list, setter{machine.OriginVenv, path.Base(venv), venv + "/bin/activate", ShellText})
 	}
 	// what direnv, uv, docker compose and editors read
 	for _, file := range []string{h.Env["DIRENV_FILE"], h.Project + "/.envrc", h.Project + "/.env"} {
 		if h.Abs(file) && (file != h.Env["DIRENV_FILE"] || !strings.HasPrefix(file, h.Project+"/.env")) {
-			list = append(list, setter{machine.OriginProfile, "", file, shellText})
+			list = append(list, setter{machine.OriginProfile, "", file, ShellText})
 		}
 	}
 	list = append(list, unitFiles(h)...)
 	for _, f := range profiles {
 		if h.Home != "" || !strings.HasPrefix(f, "~") {
-			list = append(list, setter{machine.OriginProfile, "", f, shellText})
+			list = append(list, setter{machine.OriginProfile, "", f, ShellText})
 		}
 	}
 	if h.Home != "" {
@@ -123,13 +130,13 @@ func setters(h *sysroot.Host) []setter {
 			list = append(list, setter{machine.OriginProfile, "", f, fishText})
 		}
 		list = append(list, settersIn(h, machine.OriginProfile, "~/.config/fish/conf.d", ".fish", fishText)...)
-		list = append(list, settersIn(h, machine.OriginEnvironmentD, "~/.config/environment.d", ".conf", shellText)...)
+		list = append(list, settersIn(h, machine.OriginEnvironmentD, "~/.config/environment.d", ".conf", ShellText)...)
 	}
-	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".sh", shellText)...)
+	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".sh", ShellText)...)
 	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".csh", fishText)...)
-	list = append(list, setter{machine.OriginEnvironment, "", "/etc/environment", shellText})
+	list = append(list, setter{machine.OriginEnvironment, "", "/etc/environment", ShellText})
 	for _, d := range []string{"/etc/environment.d", "/run/environment.d", "/usr/lib/environment.d"} {
-		list = append(list, settersIn(h, machine.OriginEnvironmentD, d, ".conf", shellText)...)
+		list = append(list, settersIn(h, machine.OriginEnvironmentD, d, ".conf", ShellText)...)
 	}
 	return list
 }
@@ -151,7 +158,7 @@ func moduleFiles(h *sysroot.Host) []setter {
 	files := strings.Split(h.Env["_LMFILES_"], ":")
 	var out []setter
 	for i, name := range loaded {
-		if name == "" || len(out) == maxDirs {
+		if name == "" || len(out) == MaxDirs {
 			continue
 		}
 		file := ""
@@ -185,7 +192,7 @@ func condaFiles(h *sysroot.Host) []setter {
 		return nil
 	}
 	var out []setter
-	for suffix, language := range map[string]string{".sh": shellText, ".fish": fishText, ".csh": fishText} {
+	for suffix, language := range map[string]string{".sh": ShellText, ".fish": fishText, ".csh": fishText} {
 		for _, s := range settersIn(h, machine.OriginConda, prefix+"/etc/conda/activate.d", suffix, language) {
 			s.name = path.Base(prefix)
 			out = append(out, s)

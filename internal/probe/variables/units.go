@@ -1,4 +1,4 @@
-package probe
+package variables
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ var unitDirs = map[bool][]string{
 // the files of variables that they name. A login's shell is part of a scope, which
 // sets none.
 func unitFiles(h *sysroot.Host) []setter {
-	unit, user := ownUnit(h)
+	unit, user := OwnUnit(h)
 	if unit == "" {
 		return nil
 	}
@@ -45,16 +45,16 @@ func unitFiles(h *sysroot.Host) []setter {
 		for line := range strings.Lines(string(h.Bytes(atHome(h, s.file), 1<<18))) {
 			file, ok := strings.CutPrefix(strings.TrimSpace(line), "EnvironmentFile=")
 			if file = strings.TrimPrefix(file, "-"); ok && path.IsAbs(file) && len(out) < 200 {
-				out = append(out, setter{machine.OriginSystemd, unit, file, shellText})
+				out = append(out, setter{machine.OriginSystemd, unit, file, ShellText})
 			}
 		}
 	}
 	return out
 }
 
-// ownUnit is the service whose control group holds this process, and whether it is
+// OwnUnit is the service whose control group holds this process, and whether it is
 // one of a user's own manager; "" none.
-func ownUnit(h *sysroot.Host) (unit string, user bool) {
+func OwnUnit(h *sysroot.Host) (unit string, user bool) {
 	for line := range strings.Lines(cmp.Or(h.Cgroups, h.Text("/proc/self/cgroup"))) {
 		_, rest, _ := strings.Cut(line, ":")
 		controller, group, _ := strings.Cut(rest, ":")

@@ -1,4 +1,4 @@
-package probe
+package variables
 
 import (
 	"strings"
@@ -27,8 +27,8 @@ var (
 	// user:password@ or token@ of a URL.
 )
 
-// environ returns the variables that matter, without credentials.
-func environ(h *sysroot.Host) map[string]string {
+// Environ returns the variables that matter, without credentials.
+func Environ(h *sysroot.Host) map[string]string {
 	out := map[string]string{}
 	for name, value := range h.Env {
 		if !matters(name) || len(value) > 32<<10 {
