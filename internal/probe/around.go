@@ -4,12 +4,13 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/platform"
+	"envfix/internal/probe/python"
 )
 
 // Around reads what stands around the GPUs. It starts nothing.
 func Around(o Options) *machine.Around {
 	h := o.host()
-	kernels := jupyterKernels(h)
+	kernels := python.Kernels(h)
 	if h.OS != "linux" {
 		return &machine.Around{Kernels: kernels}
 	}

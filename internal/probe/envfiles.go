@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
@@ -17,36 +18,36 @@ import (
 // where there is no Python.
 func EnvFiles(o Options) *machine.EnvFiles {
 	h := o.host()
-	var e Env
-	if active := activeEnv(h, o.choice()); active != "" {
-		e = readEnv(h, active)
-	} else if dir := unmade(h, o.choice()); dir != "" {
-		return &machine.EnvFiles{Dir: dir, Sites: sitePackages(h, dir), Python: machine.PythonUnmade}
-	} else if found := findPythons(h, o.choice()).pythons; len(found) > 0 {
-		e = readInterpreter(h, found[0])
+	var e python.Env
+	if active := python.Active(h, o.choice()); active != "" {
+		e = python.Read(h, active)
+	} else if dir := python.Unmade(h, o.choice()); dir != "" {
+		return &machine.EnvFiles{Dir: dir, Sites: python.SitePackages(h, dir), Python: machine.PythonUnmade}
+	} else if found := python.Find(h, o.choice()).Pythons; len(found) > 0 {
+		e = python.ReadInterpreter(h, found[0])
 	} else {
 		return nil
 	}
-	venv := readPyvenv(h, e.Dir) != nil
+	venv := python.ReadConfig(h, e.Dir) != nil
 	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites, Starts: e.Starts}
 	for _, r := range e.Conda {
 		if slices.Contains([]string{"pytorch", "pytorch-cpu", "pytorch-gpu", "libtorch", "cpuonly"}, r.Name) {
 			f.Conda = append(f.Conda, r.Name+" "+r.Version+" "+r.Build)
 		}
 	}
-	f.Imports = importPlaces(h, o.Dir, e, venv)
+	f.Imports = python.Imports(h, o.Dir, e, venv)
 	for _, x := range e.Gone {
-		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.dir), Origins: []machine.Origin{x.at}})
+		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.Dir), Origins: []machine.Origin{x.At}})
 	}
-	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), atStart(h, e.Sites)...), shadows(h, o.Dir, e), clashes(h, e.Dists)
-	f.Elsewhere = startedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
+	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), clashes(h, e.Dists)
+	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
 		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
 			f.Notes = append(f.Notes, name+" is not there")
 		}
 	}
-	if cfg := readPyvenv(h, e.Dir); cfg != nil {
-		f.Base, f.Python = cfg.home, e.fault(h, cfg.home)
+	if cfg := python.ReadConfig(h, e.Dir); cfg != nil {
+		f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home)
 	}
 	if line, _, _ := strings.Cut(h.Text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
 		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.ResolvedDir(path.Dir(program)) != h.ResolvedDir(e.Dir+"/bin") {
@@ -55,14 +56,14 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
-		if site := siteOf(i.Path); i.Place != machine.InWorkingDir && !slices.Contains(sites, site) {
+		if site := python.SiteOf(i.Path); i.Place != machine.InWorkingDir && !slices.Contains(sites, site) {
 			sites = append(sites, site)
 		}
 	}
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	wait.Go(func() { f.Dists = distFiles(h, sites, e) })
-	_, left := infosIn(h, e.Sites)
+	_, left := python.Infos(h, e.Sites)
 	left = slices.DeleteFunc(left, func(dir string) bool { return !h.IsDir(dir) })
 	f.Leftovers = text.Each(left[:min(len(left), sysroot.MaxNamed)], text.Printable)
 	if h.OS != "linux" || f.Python == machine.PythonCopied {
@@ -73,7 +74,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 			torch := path.Dir(i.Path)
 			followLinks(h, f, torch, e, &wait)
 			f.Options = allocOptions(h, torch)
-			if i := slices.IndexFunc(e.Dists, func(d Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
+			if i := slices.IndexFunc(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
 				f.Bare = e.Dists[i].Version
 			}
 			break
@@ -87,13 +88,13 @@ func EnvFiles(o Options) *machine.EnvFiles {
 func Held(o Options) *machine.Held {
 	o.Named = true // an activated environment elsewhere is not replaced
 	h := o.host()
-	dir := activeEnv(h, o.choice())
-	cfg := readPyvenv(h, dir)
+	dir := python.Active(h, o.choice())
+	cfg := python.ReadConfig(h, dir)
 	if dir == "" || cfg == nil || h.OS != "linux" {
 		return nil
 	}
-	held := &machine.Held{System: cfg.system, Files: true}
-	infos, left := infosIn(h, sitePackages(h, dir), ".dist-info", ".egg-info", ".egg-link")
+	held := &machine.Held{System: cfg.System, Files: true}
+	infos, left := python.Infos(h, python.SitePackages(h, dir), ".dist-info", ".egg-info", ".egg-link")
 	held.Dists = heldDists(h, infos)
 	held.Leftovers = text.Each(left[:min(len(left), sysroot.MaxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
 	return held

@@ -180,6 +180,7 @@ func TestNearOption(t *testing.T) {
 		}
 	}
 }
+
 // A library that is taken in place of the environment's says which entry holds it
 // and which profile put that there.
 func TestLoadedOrigins(t *testing.T) {

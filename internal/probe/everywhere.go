@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
@@ -29,7 +30,7 @@ func Places(o Options) (out []machine.PythonPlace, closed []string) {
 	for _, dir := range []string{"/opt", "/srv", "/workspace", "/app", "/venv", "/usr/local/share", "/home", "/mnt", "/data"} {
 		s.walk(dir, 2)
 	}
-	for _, p := range findPythons(s.h, pythonChoice{Venv: "/nowhere", Named: true}).pythons {
+	for _, p := range python.Find(s.h, python.Choice{Venv: "/nowhere", Named: true}).Pythons {
 		prefix := path.Dir(path.Dir(s.h.Resolved(p.Path)))
 		if !s.add(path.Dir(path.Dir(p.Path))) && !s.seen[prefix] {
 			s.seen[prefix] = true
@@ -51,7 +52,7 @@ type finder struct {
 
 // add takes a directory in where it is an environment, and reports whether it is one.
 func (s *finder) add(dir string) bool {
-	if dir == "" || !s.h.Abs(dir) || !isEnv(s.h, dir) {
+	if dir == "" || !s.h.Abs(dir) || !python.IsEnv(s.h, dir) {
 		return false
 	}
 	real := s.h.Resolved(path.Clean(dir))
@@ -63,7 +64,7 @@ func (s *finder) add(dir string) bool {
 	if s.h.IsDir(dir + "/conda-meta") {
 		p.Kind = "conda"
 	}
-	if file := envPython(s.h, dir); s.h.IsProgram(file) {
+	if file := python.Program(s.h, dir); s.h.IsProgram(file) {
 		p.Python = file
 	}
 	s.out = append(s.out, p)
@@ -81,11 +82,11 @@ func (s *finder) kept(o Options) {
 	for line := range strings.Lines(s.h.Text(s.h.Home + "/.conda/environments.txt")) {
 		s.add(strings.TrimSpace(line))
 	}
-	for _, root := range condaRoots(s.h) {
+	for _, root := range python.CondaRoots(s.h) {
 		s.add(root)
 		s.below(root+"/envs", 1)
 	}
-	if root := pyenvRoot(s.h); root != "" {
+	if root := python.PyenvRoot(s.h); root != "" {
 		s.below(root+"/versions", 1)
 		for _, v := range s.h.Names(root + "/versions") {
 			s.below(root+"/versions/"+v+"/envs", 1)
@@ -100,7 +101,7 @@ func (s *finder) kept(o Options) {
 		s.below(dir, 1)
 	}
 	s.below(share+"/hatch/env/virtual", 3)
-	for _, k := range jupyterKernels(s.h) {
+	for _, k := range python.Kernels(s.h) {
 		s.running([]string{k.Python})
 	}
 	if s.h.OS == "linux" {
@@ -173,13 +174,13 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 		o.Venv, o.Python = "/nowhere", p.Python
 	}
 	h := o.host()
-	found := findPythons(h, o.choice())
+	found := python.Find(h, o.choice())
 	out := Inspected{Place: p, Machine: m}
-	out.Machine.Pythons, out.Machine.Installed = found.pythons, found.installed
-	if p.Python != "" && len(found.pythons) > 0 {
-		out.Place.Version = found.pythons[0].Version
+	out.Machine.Pythons, out.Machine.Installed = found.Pythons, found.Installed
+	if p.Python != "" && len(found.Pythons) > 0 {
+		out.Place.Version = found.Pythons[0].Version
 	}
-	for _, d := range found.installed {
+	for _, d := range found.Installed {
 		if d.Name == "torch" {
 			out.Files = EnvFiles(o)
 			out.Torch = torchInstallation(h, d)

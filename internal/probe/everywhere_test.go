@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/probe/python"
 	"envfix/internal/testenv"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,9 +69,9 @@ func TestInstallation(t *testing.T) {
 		}
 	}
 	o := Options{Root: root, OS: "linux", Venv: "/env", Named: true}
-	env := findPythons(o.host(), o.choice())
+	env := python.Find(o.host(), o.choice())
 	var got string
-	for _, p := range env.installed {
+	for _, p := range env.Installed {
 		if p.Name == "torch" {
 			i := torchInstallation(o.host(), p)
 			got = strings.Join([]string{i.By, i.At, strings.Join(i.With, " "), i.Why}, "|")

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
@@ -44,7 +45,7 @@ func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 	if strings.HasSuffix(info, ".egg-link") {
 		return eggLink(h, info)
 	}
-	dist := readDist(h, info)
+	dist := python.ReadDist(h, info)
 	d := held(&dist)
 	if !dist.Whole {
 		d.Broken = "its metadata has no name or no version"
@@ -54,7 +55,7 @@ func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 	}
 	d.Indexed = cachedByUV(h, d.Name, d.Version)
 	d.Origin = cameFrom(h, h.Bytes(info+"/direct_url.json", 64<<10))
-	if !torchSet().MatchString(d.Name) {
+	if !python.TorchSet().MatchString(d.Name) {
 		recorded(h, &d, info)
 	}
 	return d
@@ -63,7 +64,7 @@ func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 var wheelTag = lazy.Regexp(`(?m)^Tag: ([A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,80}-[A-Za-z0-9_.]{1,120})\s*$`)
 
 // held is what installing a distribution again needs of its metadata.
-func held(d *Dist) machine.HeldDist {
+func held(d *python.Dist) machine.HeldDist {
 	out := machine.HeldDist{Name: d.Name, Version: d.Version, RequiresPython: d.Python}
 	for _, line := range d.Needs {
 		if _, marker, _ := strings.Cut(line, ";"); !strings.Contains(marker, "extra") && len(out.Requires) < maxRequires {
@@ -129,7 +130,7 @@ func localPath(text string) string {
 
 // eggLink reads what `setup.py develop` left: the path of a source tree.
 func eggLink(h *sysroot.Host, file string) machine.HeldDist {
-	var of Dist
+	var of python.Dist
 	of.Name = machine.NormalName(text.Printable(strings.TrimSuffix(path.Base(file), ".egg-link")))
 	dir, _, _ := strings.Cut(h.Text(file), "\n")
 	if dir = path.Clean(strings.TrimSpace(dir)); !path.IsAbs(dir) {
@@ -137,7 +138,7 @@ func eggLink(h *sysroot.Host, file string) machine.HeldDist {
 	}
 	for _, name := range h.Names(dir) {
 		if stem, ok := strings.CutSuffix(name, ".egg-info"); ok && machine.NormalName(stem) == of.Name {
-			of.metadata(metadata(h, dir+"/"+name))
+			of.Metadata(python.Metadata(h, dir+"/"+name))
 		}
 	}
 	d := held(&of)

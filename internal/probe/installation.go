@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
@@ -28,7 +29,7 @@ func torchInstallation(h *sysroot.Host, torch machine.Package) *machine.Installa
 	if info == "" {
 		return nil
 	}
-	i := &machine.Installation{By: installer(h, info), Asked: h.Exists(info + "/REQUESTED")}
+	i := &machine.Installation{By: python.Installer(h, info), Asked: h.Exists(info + "/REQUESTED")}
 	var direct struct {
 		URL string `json:"url"`
 	}
@@ -38,7 +39,7 @@ func torchInstallation(h *sysroot.Host, torch machine.Package) *machine.Installa
 	at := installed(h, info)
 	prefix := path.Dir(path.Dir(path.Dir(path.Dir(info))))
 	if record := condaRecordOf(h, prefix); record != "" {
-		r, _ := parseCondaRecord(record)
+		r, _ := python.ParseCondaRecord(record)
 		switch {
 		case i.By == "conda":
 			at = modified(h, prefix+"/conda-meta/"+record)
@@ -68,7 +69,7 @@ var needsTorch = lazy.Regexp(`(?im)^Requires-Dist: torch\b\s*(?:[(<>=!~]|$|;\s*(
 func beside(h *sysroot.Host, i *machine.Installation, torch machine.Package, info string, at time.Time) {
 	for _, name := range h.Names(torch.Path) {
 		other := torch.Path + "/" + name
-		if !strings.HasSuffix(name, ".dist-info") || strings.HasPrefix(name, "~") || other == info || !needsTorch().Match(metadata(h, other)) {
+		if !strings.HasSuffix(name, ".dist-info") || strings.HasPrefix(name, "~") || other == info || !needsTorch().Match(python.Metadata(h, other)) {
 			continue
 		}
 		then := installed(h, other)
@@ -119,7 +120,7 @@ func modified(h *sysroot.Host, file string) time.Time {
 // condaRecordOf is the name of conda's record of torch; "" there is none.
 func condaRecordOf(h *sysroot.Host, prefix string) string {
 	for _, name := range h.Names(prefix + "/conda-meta") {
-		if r, ok := parseCondaRecord(name); ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name) {
+		if r, ok := python.ParseCondaRecord(name); ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name) {
 			return name
 		}
 	}

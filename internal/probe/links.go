@@ -10,6 +10,7 @@ import (
 	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
@@ -67,7 +68,7 @@ func openedBy(h *sysroot.Host, o *loader.Object) []string {
 
 // followLinks follows what importing torch loads, in its order: torch/__init__.py opens
 // libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
-func followLinks(h *sysroot.Host, f *machine.EnvFiles, torch string, e Env, read *sync.WaitGroup) {
+func followLinks(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, read *sync.WaitGroup) {
 	v := linkView(h, e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := wheelLibraries(h, e.Sites)
@@ -132,8 +133,8 @@ func (l *linker) add(f machine.LinkFault) {
 }
 
 // module opens torch's own module _C; nil: none that is there can be loaded.
-func (l *linker) module(h *sysroot.Host, torch string, python machine.Python) *loader.Object {
-	tag := "cpython-" + strings.ReplaceAll(version.Minor(python.Version), ".", "")
+func (l *linker) module(h *sysroot.Host, torch string, in machine.Python) *loader.Object {
+	tag := "cpython-" + strings.ReplaceAll(version.Minor(in.Version), ".", "")
 	var bad []machine.LinkFault
 	for _, name := range h.Names(torch) {
 		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
@@ -141,7 +142,7 @@ func (l *linker) module(h *sysroot.Host, torch string, python machine.Python) *l
 		}
 		file := torch + "/" + name
 		why := l.Unfit(file)
-		if m := compiledTag().FindStringSubmatch(name); m != nil && m[1] != tag && python.Version != "" {
+		if m := python.CompiledTag().FindStringSubmatch(name); m != nil && m[1] != tag && in.Version != "" {
 			why = "it is for another Python, " + m[1] + ", and this is " + tag
 		}
 		if why == "" {
@@ -157,7 +158,7 @@ func (l *linker) module(h *sysroot.Host, torch string, python machine.Python) *l
 
 // missing are the libraries that the loader does not find. torch/__init__.py opens those of
 // its packages itself, by their paths.
-func (l *linker) missing(h *sysroot.Host, e Env) {
+func (l *linker) missing(h *sysroot.Host, e python.Env) {
 	for i := 0; i < len(l.Missing); i++ { // what is opened misses others
 		m := l.Missing[i]
 		own := l.own[m.Name]
@@ -178,7 +179,7 @@ func (l *linker) missing(h *sysroot.Host, e Env) {
 }
 
 // owner is the distribution that brought a file; "" none did.
-func (l *linker) owner(h *sysroot.Host, file string, e Env) string {
+func (l *linker) owner(h *sysroot.Host, file string, e python.Env) string {
 	for _, d := range e.Dists {
 		if name, ok := strings.CutPrefix(file, d.Path+"/"); ok && slices.ContainsFunc(machine.ReadRecord(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile)),
 			func(r machine.RecordFile) bool { return r.Path == name }) {
@@ -261,10 +262,10 @@ var cudaOfFile = lazy.Regexp(`_cuda(\d\d)(\d)(?:_\w+)?\.so$`)
 
 // extensions binds the machine code of other packages that asks for torch's libraries, or for
 // those of CUDA.
-func (l *linker) extensions(h *sysroot.Host, e Env) (bring []machine.ForCUDA) {
-	needed := needs(e.Dists, "torch")
+func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForCUDA) {
+	needed := python.Needs(e.Dists, "torch")
 	for _, d := range e.Dists {
-		if torchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] ||
+		if python.TorchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] ||
 			strings.Contains(string(h.Bytes(d.Info+"/WHEEL", 4096)), "Root-Is-Purelib: true") { // no machine code
 			continue
 		}
@@ -283,13 +284,9 @@ func (l *linker) extensions(h *sysroot.Host, e Env) (bring []machine.ForCUDA) {
 	return bring
 }
 
-func (l *linker) extension(d Dist, file string) {
+func (l *linker) extension(d python.Dist, file string) {
 	o := l.Read(file)
-	cuda := slices.ContainsFunc(l.All, func(x *loader.Object) bool { return strings.HasPrefix(x.Name, "libcudart.so") })
-	asks := func(n string) bool {
-		return strings.HasPrefix(n, "libtorch") || strings.HasPrefix(n, "libc10") || cuda && brought().MatchString(n)
-	}
-	if o == nil || !slices.ContainsFunc(o.Needed, asks) && !slices.ContainsFunc(d.Needs, func(line string) bool { return requiredName(line) == "torch" }) {
+	if o == nil || !slices.ContainsFunc(o.Needed, brought().MatchString) && !slices.ContainsFunc(d.Needs, func(line string) bool { return python.RequiredName(line) == "torch" }) {
 		return
 	}
 	dist := d.Name

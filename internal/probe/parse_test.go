@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/probe/python"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -17,9 +19,15 @@ import (
 // one, and the shims themselves start nothing there.
 func TestPyenvBesideItsShims(t *testing.T) {
 	h := buildRoot(t, "testdata/roots/centos7.txtar").host()
-	want := pythonPrograms(h)
+	found := func() (out []string) {
+		for _, p := range python.Find(h, python.Choice{}).Pythons {
+			out = append(out, p.Path)
+		}
+		return out
+	}
+	want := found()
 	h.Home = "/home/other"
-	if diff := cmp.Diff(want, pythonPrograms(h)); diff != "" {
+	if diff := cmp.Diff(want, found()); diff != "" {
 		t.Errorf("(-own home +another home):\n%s", diff)
 	}
 	if len(want) == 0 || slices.ContainsFunc(want, func(p string) bool { return strings.Contains(p, "/shims/") }) {

@@ -20,6 +20,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/platform"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 )
@@ -48,8 +49,8 @@ func (o Options) host() *sysroot.Host {
 	return sysroot.New(sysroot.Options{Root: o.Root, OS: o.OS, Env: o.Env, Dir: o.Dir, Cgroups: o.Cgroups})
 }
 
-func (o Options) choice() pythonChoice {
-	return pythonChoice{o.Dir, o.Venv, o.Named, o.Python}
+func (o Options) choice() python.Choice {
+	return python.Choice{Dir: o.Dir, Venv: o.Venv, Named: o.Named, Python: o.Python}
 }
 
 // A Look is a machine whose GPUs are being looked at.
@@ -105,8 +106,8 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	if o.Use && h.OS == "linux" && gpu.HasNVIDIA(h) {
 		m.KernelLog = gpu.KernelLog(ctx, h, o.Options, m.Platform)
 	}
-	env := findPythons(h, o.choice())
-	m.Pythons, m.Installed = env.pythons, env.installed
+	env := python.Find(h, o.choice())
+	m.Pythons, m.Installed = env.Pythons, env.Installed
 	l.wait.Wait()
 	m.GPUs, m.Driver = slices.Clone(l.gpus), l.driver
 	if m.KernelLog != nil {

@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/proc"
@@ -70,7 +71,7 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 	}
 	if r.Env != "" {
 		o.Venv, o.Named = r.Env, true
-		r.Own = sitePackages(of, r.Env)
+		r.Own = python.SitePackages(of, r.Env)
 	} else {
 		o.Python, o.Named = r.Exe, true
 	}
@@ -182,7 +183,7 @@ func envOf(h *sysroot.Host, r *machine.Running, args []string) string {
 		}
 	}
 	for _, dir := range dirs {
-		if isEnv(h, dir) {
+		if python.IsEnv(h, dir) {
 			return dir
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -17,20 +19,20 @@ import (
 
 // distFiles reads every copy of the distributions; the files of those that torch imports
 // are compared with the disk.
-func distFiles(h *sysroot.Host, sites []string, e Env) []machine.DistFiles {
-	infos, _ := infosIn(h, sites, ".dist-info")
-	read := map[string]Dist{}
+func distFiles(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
+	infos, _ := python.Infos(h, sites, ".dist-info")
+	read := map[string]python.Dist{}
 	for _, d := range e.Dists {
 		read[d.Info] = d
 	}
-	imported, abi := needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
+	imported, abi := python.Needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
 	return sysroot.Each(infos, func(info string) machine.DistFiles {
 		d, ok := read[info]
 		if !ok {
-			d = readDist(h, info)
+			d = python.ReadDist(h, info)
 		}
 		f := machine.DistFiles{Name: d.Name, Version: d.Listed, Info: text.Printable(info), Requires: d.Needs}
-		f.Installer = installer(h, info)
+		f.Installer = python.Installer(h, info)
 		f.Gone = movedSource(h, info)
 		if d.Name == "torch" {
 			f.Module = d.Module
@@ -42,7 +44,7 @@ func distFiles(h *sysroot.Host, sites []string, e Env) []machine.DistFiles {
 		if platform := foreignPlatform(wheel, h.OS, runtime.GOARCH); platform != "" && h.Root == "" {
 			f.ABI = platform
 		}
-		if torchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
+		if python.TorchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
 			checkRecord(h, &f, info)
 		}
 		return f
@@ -151,4 +153,33 @@ func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]b
 			d.Resized = append(d.Resized, text.Printable(file))
 		}
 	}
+}
+
+// variants end the names of packages that are one for several kinds of machines.
+var variants = lazy.Regexp(`^(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11x|rocm[\d.]*|directml|openvino|nightly|headless)$`)
+
+// clashes are pairs of installed distributions that are the same one for another machine,
+// and whose files lie over each other.
+func clashes(h *sysroot.Host, dists []python.Dist) [][2]string {
+	first := map[string]python.Dist{}
+	var out [][2]string
+	for _, d := range dists { // sorted: the plain name comes first
+		stem := d.Name
+		if m := variants().FindStringSubmatch(d.Name); m != nil && !strings.HasPrefix(d.Name, "nvidia-") {
+			stem = m[1]
+		}
+		other, twice := first[stem]
+		if !twice {
+			first[stem] = d
+			continue
+		}
+		mine, theirs := machine.ReadRecord(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile)), machine.ReadRecord(h.Bytes(other.Info+"/RECORD", sysroot.MaxFile))
+		unknown := len(mine) == 0 || len(theirs) == 0 // then their names tell
+		if unknown && strings.HasSuffix(d.Name, "-gpu") || slices.ContainsFunc(theirs, func(f machine.RecordFile) bool {
+			return strings.HasSuffix(f.Path, "/__init__.py") && slices.ContainsFunc(mine, func(o machine.RecordFile) bool { return o.Path == f.Path })
+		}) {
+			out = append(out, [2]string{other.Name, d.Name})
+		}
+	}
+	return out
 }

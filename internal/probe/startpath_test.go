@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,7 +137,7 @@ func TestUserSiteOfVenv(t *testing.T) {
 	write(t, root+user+"/torch-2.9.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.9.1\n"), 0o644)
 	for env, want := range map[string]int{"A=b": 1, "PYTHONNOUSERSITE=1": 0} {
 		h := sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/u", env}})
-		if got := readEnv(h, "/env").Dists; len(got) != want {
+		if got := python.Read(h, "/env").Dists; len(got) != want {
 			t.Errorf("%s: %v", env, got)
 		}
 	}

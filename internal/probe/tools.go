@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/xslices"
 )
@@ -83,12 +84,12 @@ func behindShim(h *sysroot.Host, dir, file string) string {
 	if path.Base(dir) != "shims" {
 		return path.Join(dir, file)
 	}
-	root := pyenvRoot(h)
+	root := python.PyenvRoot(h)
 	if root == "" || dir != root+"/shims" {
 		return path.Join(dir, file)
 	}
 	found := ""
-	pyenvVersions(h, root, func(bin string) {
+	python.PyenvVersions(h, root, func(bin string) {
 		if found == "" && h.IsProgram(bin+"/"+file) {
 			found = bin + "/" + file
 		}
@@ -123,7 +124,7 @@ func condaProgram(h *sysroot.Host, name string) string {
 			return p
 		}
 	}
-	for _, root := range condaRoots(h) {
+	for _, root := range python.CondaRoots(h) {
 		if p := firstProgram(h, root+"/bin/"+name, root+"/Scripts/"+name+".exe"); p != "" {
 			return p
 		}
@@ -138,9 +139,9 @@ func toolVersion(h *sysroot.Host, name, file string) string {
 	prefix := path.Dir(path.Dir(real))
 	switch name {
 	case "conda", "mamba":
-		return condaPackage(h, prefix, name)
+		return python.CondaPackage(h, prefix, name)
 	case "pip", "pip3", "uv":
-		for _, site := range sitePackages(h, prefix) {
+		for _, site := range python.SitePackages(h, prefix) {
 			for _, d := range slices.Sorted(slices.Values(h.Once(site))) {
 				if rest, ok := strings.CutPrefix(d, strings.TrimSuffix(name, "3")+"-"); ok && strings.HasSuffix(rest, ".dist-info") {
 					return strings.TrimSuffix(rest, ".dist-info")

@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 
 const maxKernels = 50
 
-// jupyterKernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
+// Kernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
 // nothing. Source: docs.jupyter.org, directories; jupyter-client, kernel specs.
-func jupyterKernels(h *sysroot.Host) []machine.Kernel {
+func Kernels(h *sysroot.Host) []machine.Kernel {
 	var out []machine.Kernel
 	for i, dir := range jupyterDirs(h) {
 		for _, name := range h.Names(dir + "/kernels") {
@@ -36,10 +36,10 @@ func jupyterKernels(h *sysroot.Host) []machine.Kernel {
 	return out
 }
 
-// startedHere are the variables of some names that a program gets which is started here: by
+// StartedHere are the variables of some names that a program gets which is started here: by
 // the kernel of a notebook, by what reads .env (editors, docker compose, python-dotenv), by
 // a script of the project that sets it itself.
-func startedHere(h *sysroot.Host, dir string, named func(string) bool) []machine.Variable {
+func StartedHere(h *sysroot.Host, dir string, named func(string) bool) []machine.Variable {
 	var out []machine.Variable
 	add := func(name, value string, at machine.Origin) {
 		if _, set := h.Env[name]; named(name) && !set && len(out) < sysroot.MaxNamed {
@@ -107,7 +107,7 @@ func jupyterDirs(h *sysroot.Host) []string {
 func torchOf(h *sysroot.Host, python string) (release string, gpu bool) {
 	prefix := path.Dir(path.Dir(strings.ReplaceAll(python, `\`, "/")))
 	places := []string{prefix + "/Lib"}
-	if !isEnv(h, prefix) {
+	if !IsEnv(h, prefix) {
 		places = append(places, h.Home+"/.local/lib", "/usr/local/lib", "/usr/lib")
 	} else if h.OS == "windows" {
 		places = append(places, path.Dir(python)+"/Lib") // conda's python.exe lies beside it

@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"archive/zip"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
@@ -17,9 +18,9 @@ import (
 	"envfix/internal/version"
 )
 
-// fault is what is wrong with the interpreter of a virtual environment; "" nothing.
-func (e Env) fault(h *sysroot.Host, home string) string {
-	program := envPython(h, e.Dir)
+// Fault is what is wrong with the interpreter of a virtual environment; "" nothing.
+func (e Env) Fault(h *sysroot.Host, home string) string {
+	program := Program(h, e.Dir)
 	_, err := os.Stat(h.Real(program))
 	minor := version.Minor(e.Python.Version)
 	switch {
@@ -40,11 +41,11 @@ func (e Env) fault(h *sysroot.Host, home string) string {
 	return ""
 }
 
-// unmade is the environment that commands would change, where it has packages and Python does
+// Unmade is the environment that commands would change, where it has packages and Python does
 // not take it for one; "" no such.
-func unmade(h *sysroot.Host, o pythonChoice) string {
+func Unmade(h *sysroot.Host, o Choice) string {
 	for _, dir := range meant(h, o) {
-		if h.Exists(envPython(h, dir)) && len(sitePackages(h, dir)) > 0 {
+		if h.Exists(Program(h, dir)) && len(SitePackages(h, dir)) > 0 {
 			return dir
 		}
 	}
@@ -67,19 +68,19 @@ func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
 	return false
 }
 
-// siteOf is the directory that holds the package or module at a path.
-func siteOf(file string) string {
+// SiteOf is the directory that holds the package or module at a path.
+func SiteOf(file string) string {
 	if path.Base(file) == "__init__.py" {
 		return path.Dir(path.Dir(file))
 	}
 	return path.Dir(file)
 }
 
-// importPlaces lists what `import torch` could take, in the order of sys.path: the
+// Imports lists what `import torch` could take, in the order of sys.path: the
 // working directory, PYTHONPATH, what is put first when Python starts, the user's site
 // (not in a virtual environment, which has its own packages before it: site.py), the
 // environment.
-func importPlaces(h *sysroot.Host, project string, e Env, venv bool) []machine.ImportPlace {
+func Imports(h *sysroot.Host, project string, e Env, venv bool) []machine.ImportPlace {
 	var out []machine.ImportPlace
 	add := func(dir, place string) bool {
 		dir = path.Clean(dir)
@@ -100,8 +101,8 @@ func importPlaces(h *sysroot.Host, project string, e Env, venv bool) []machine.I
 		}
 	}
 	for _, x := range e.First {
-		if add(x.dir, machine.InStartFile) {
-			out[len(out)-1].Origins = []machine.Origin{x.at}
+		if add(x.Dir, machine.InStartFile) {
+			out[len(out)-1].Origins = []machine.Origin{x.At}
 		}
 	}
 	for _, site := range userSites(h, e.minor()) {
@@ -151,3 +152,85 @@ func (e Env) minor() string {
 	}
 	return version.Minor(e.Python.Version)
 }
+
+// Shadows are files of the project, or of PYTHONPATH, that Python would import in place of
+// a module of its library, or of a package, that torch imports.
+func Shadows(h *sysroot.Host, dir string, e Env) []machine.ImportPlace {
+	wanted := map[string]bool{}
+	for _, d := range e.Dists {
+		wanted[strings.ReplaceAll(d.Name, "-", "_")] = false
+	}
+	for name := range Needs(e.Dists, "torch") {
+		wanted[strings.ReplaceAll(name, "-", "_")] = true
+	}
+	wanted["numpy"], wanted["torch"] = true, false // torch itself is told apart
+	for _, name := range stdlibOfTorch {
+		wanted[name] = true
+	}
+	var out []machine.ImportPlace
+	from := &variables.Origins{Host: h}
+	look := func(dir, place string) {
+		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
+			return
+		}
+		for _, name := range h.Unsorted(dir) {
+			stem, module := strings.CutSuffix(name, ".py")
+			if !wanted[stem] {
+				continue
+			}
+			file := path.Join(dir, name)
+			if !module {
+				file += "/__init__.py"
+			}
+			if !h.Exists(file) || len(out) == sysroot.MaxNamed {
+				continue
+			}
+			p := machine.ImportPlace{Path: text.Printable(file), Place: place}
+			if place == machine.InPythonPath {
+				p.Origins = from.Of(place, dir)
+			}
+			beside := dists(h, []string{dir})
+			if i := slices.IndexFunc(beside, func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem }); i >= 0 {
+				p.Version = beside[i].Version
+			}
+			if !module {
+				p.Tag = builtFor(h, path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
+			}
+			out = append(out, p)
+		}
+	}
+	look(dir, machine.InWorkingDir)
+	for d := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
+		look(d, machine.InPythonPath)
+	}
+	return out
+}
+
+// builtFor is the tag of the Python that the modules in a package are compiled for, where none
+// is for the one that is meant; "" no such.
+func builtFor(h *sysroot.Host, dir, tag string) (other string) {
+	for _, sub := range append(h.Names(dir), "") {
+		for _, name := range h.Names(path.Join(dir, sub)) {
+			switch m := CompiledTag().FindStringSubmatch(name); {
+			case m != nil && m[1] == tag:
+				return ""
+			case m != nil:
+				other = m[1]
+			}
+		}
+	}
+	return other
+}
+
+// CompiledTag finds the Python that a module is compiled for, by its name.
+var CompiledTag = lazy.Regexp(`\.(cpython-3\d+)t?-[^.]*\.so$`)
+
+// stdlibOfTorch are the modules of Python's library, neither built in nor frozen, that
+// importing torch 2.2.2 and 2.15.0 loads beyond what Python loads to start (sys.modules of
+// Python 3.11).
+var stdlibOfTorch = strings.Fields(`argparse ast asyncio base64 bdb bisect bz2 calendar cmd code codeop collections concurrent
+	contextlib contextvars copy copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob graphlib
+	gzip hashlib heapq hmac http importlib inspect ipaddress json keyword linecache locale logging lzma multiprocessing numbers opcode
+	operator pathlib pdb pickle pickletools pkgutil platform pprint queue quopri random re reprlib secrets selectors shutil signal
+	socket ssl string struct subprocess sysconfig tarfile tempfile textwrap threading timeit token tokenize traceback types typing
+	unittest urllib uuid warnings weakref zipfile`)

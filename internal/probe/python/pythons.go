@@ -1,4 +1,7 @@
-package probe
+// Package python reads interpreters and environments without starting one: which there are,
+// which counts, what is installed in it, what an import would take and what runs before it.
+// Conda's, pyenv's, uv's and Jupyter's places are known here.
+package python
 
 import (
 	"cmp"
@@ -23,25 +26,25 @@ var (
 	winPython     = lazy.Regexp(`(?i)^Python3(\d{1,2})(-32|-arm64)?$`)
 )
 
-// A pythonSet is what was found: interpreters, the active one first, and what is
+// A Found is what was found: interpreters, the active one first, and what is
 // installed beside it.
-type pythonSet struct {
-	pythons   []machine.Python
-	installed []machine.Package
+type Found struct {
+	Pythons   []machine.Python
+	Installed []machine.Package
 }
 
-// A pythonChoice says which environment and interpreter count.
-type pythonChoice struct {
+// A Choice says which environment and interpreter count.
+type Choice struct {
 	Dir    string // the project's absolute directory; "" no project
 	Venv   string // its environment, absolute or relative to Dir; "" none
 	Named  bool   // the user named Venv: no other environment counts
 	Python string // the interpreter that counts where there is no environment; "" the first on PATH
 }
 
-// findPythons finds interpreters without starting one: the active environment's,
+// Find finds interpreters without starting one: the active environment's,
 // those on PATH, and those of pyenv, uv and conda.
-func findPythons(h *sysroot.Host, o pythonChoice) pythonSet {
-	var s pythonSet
+func Find(h *sysroot.Host, o Choice) Found {
+	var s Found
 	var seen []string
 	add := func(file string) {
 		if !h.IsProgram(file) {
@@ -52,17 +55,17 @@ func findPythons(h *sysroot.Host, o pythonChoice) pythonSet {
 			return
 		}
 		seen = append(seen, key)
-		if p, ok := describePython(h, file); ok {
-			s.pythons = append(s.pythons, p)
+		if p, ok := describe(h, file); ok {
+			s.Pythons = append(s.Pythons, p)
 		}
 	}
-	active := activeEnv(h, o)
+	active := Active(h, o)
 	if active != "" {
-		add(envPython(h, active))
-		if len(s.pythons) == 1 {
-			s.pythons[0].Active = true
+		add(Program(h, active))
+		if len(s.Pythons) == 1 {
+			s.Pythons[0].Active = true
 		}
-		add(h.Resolved(envPython(h, active))) // the one that it was made from may lie on no PATH
+		add(h.Resolved(Program(h, active))) // the one that it was made from may lie on no PATH
 	}
 	if o.Python != "" {
 		add(o.Python)
@@ -72,27 +75,27 @@ func findPythons(h *sysroot.Host, o pythonChoice) pythonSet {
 	}
 	switch {
 	case active != "":
-		s.installed = packages(readEnv(h, active))
-	case len(s.pythons) > 0:
-		s.installed = packages(readInterpreter(h, s.pythons[0]))
+		s.Installed = packages(Read(h, active))
+	case len(s.Pythons) > 0:
+		s.Installed = packages(ReadInterpreter(h, s.Pythons[0]))
 	}
 	return s
 }
 
-// activeEnv is the environment that commands would change: the project's where
+// Active is the environment that commands would change: the project's where
 // it exists (as for uv, an activated one elsewhere does not count then), else the
 // activated one. Conda activates its base environment in every shell; that is an
 // environment too, where there is no other.
-func activeEnv(h *sysroot.Host, o pythonChoice) string {
+func Active(h *sysroot.Host, o Choice) string {
 	dirs := meant(h, o)
-	if i := slices.IndexFunc(dirs, func(dir string) bool { return isEnv(h, dir) }); i >= 0 {
+	if i := slices.IndexFunc(dirs, func(dir string) bool { return IsEnv(h, dir) }); i >= 0 {
 		return dirs[i]
 	}
 	return ""
 }
 
 // meant are the directories in which the environment of a command may be.
-func meant(h *sysroot.Host, o pythonChoice) []string {
+func meant(h *sysroot.Host, o Choice) []string {
 	project := o.Venv
 	if project != "" && !h.Abs(project) && o.Dir != "" {
 		project = path.Join(o.Dir, project)
@@ -104,12 +107,13 @@ func meant(h *sysroot.Host, o pythonChoice) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-func isEnv(h *sysroot.Host, dir string) bool {
+// IsEnv reports whether a directory is an environment, of venv or of conda.
+func IsEnv(h *sysroot.Host, dir string) bool {
 	return h.Exists(dir+"/pyvenv.cfg") || h.IsDir(dir+"/conda-meta")
 }
 
-// envPython is the interpreter of an environment's directory.
-func envPython(h *sysroot.Host, dir string) string {
+// Program is the interpreter of an environment's directory.
+func Program(h *sysroot.Host, dir string) string {
 	if h.OS == "windows" {
 		if h.IsDir(dir + "/conda-meta") {
 			return dir + "/python.exe"
@@ -137,16 +141,16 @@ func pythonPrograms(h *sysroot.Host) []string {
 		slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 		out = append(out, text.Each(names, func(n string) string { return dir + "/" + n })...)
 	}
-	pyenv := pyenvRoot(h)
+	pyenv := PyenvRoot(h)
 	for _, dir := range h.PathDirs() {
 		if pyenv != "" && dir == pyenv+"/shims" {
-			pyenvVersions(h, pyenv, list)
+			PyenvVersions(h, pyenv, list)
 			continue
 		}
 		list(dir)
 	}
 	if pyenv != "" {
-		pyenvVersions(h, pyenv, list)
+		PyenvVersions(h, pyenv, list)
 	}
 	for _, root := range uvRoots(h) {
 		for _, name := range h.Names(root) {
@@ -155,7 +159,7 @@ func pythonPrograms(h *sysroot.Host) []string {
 			}
 		}
 	}
-	for _, root := range condaRoots(h) {
+	for _, root := range CondaRoots(h) {
 		prefixes := []string{root}
 		for _, name := range h.Names(root + "/envs") {
 			prefixes = append(prefixes, root+"/envs/"+name)
@@ -199,9 +203,9 @@ func rank(name string) int {
 	return 1
 }
 
-// pyenvRoot is where pyenv is: where it says, in the home, or beside its shims on
+// PyenvRoot is where pyenv is: where it says, in the home, or beside its shims on
 // PATH (another user's home, as after sudo -E).
-func pyenvRoot(h *sysroot.Host) string {
+func PyenvRoot(h *sysroot.Host) string {
 	roots := []string{h.Env["PYENV_ROOT"], h.Home + "/.pyenv"}
 	for _, dir := range h.PathDirs() {
 		if root, shims := strings.CutSuffix(dir, "/shims"); shims {
@@ -216,9 +220,9 @@ func pyenvRoot(h *sysroot.Host) string {
 	return ""
 }
 
-// pyenvVersions lists pyenv's Pythons, the chosen one first. A shim is a script
+// PyenvVersions lists pyenv's Pythons, the chosen one first. A shim is a script
 // and says nothing by itself.
-func pyenvVersions(h *sysroot.Host, root string, list func(string)) {
+func PyenvVersions(h *sysroot.Host, root string, list func(string)) {
 	chosen, _, _ := strings.Cut(h.Env["PYENV_VERSION"], ":")
 	if chosen == "" {
 		chosen, _, _ = strings.Cut(h.Text(root+"/version"), "\n")
@@ -246,14 +250,14 @@ func pythonKey(h *sysroot.Host, file string) string {
 	return h.Resolved(file)
 }
 
-// describePython describes the interpreter at file by the files around it.
-func describePython(h *sysroot.Host, file string) (p machine.Python, ok bool) {
+// describe describes the interpreter at file by the files around it.
+func describe(h *sysroot.Host, file string) (p machine.Python, ok bool) {
 	if !h.IsProgram(file) {
 		return p, false
 	}
 	real := h.Resolved(file)
 	p = machine.Python{Path: file, Source: "system", Arch: foreignArch(h, real)}
-	if cfg := readPyvenv(h, path.Dir(path.Dir(file))); cfg != nil {
+	if cfg := ReadConfig(h, path.Dir(path.Dir(file))); cfg != nil {
 		if p.Version = cfg.version; p.Version == "" {
 			p.Version, _, _ = interpreterVersion(h, real)
 		}
@@ -316,7 +320,7 @@ func patched(h *sysroot.Host, prefix, minor, t string) string {
 			return v
 		}
 	}
-	if v := condaPackage(h, prefix, "python"); strings.HasPrefix(v, minor+".") {
+	if v := CondaPackage(h, prefix, "python"); strings.HasPrefix(v, minor+".") {
 		return v
 	}
 	header := h.Bytes(prefix+"/include/python"+minor+t+"/patchlevel.h", 1<<16)

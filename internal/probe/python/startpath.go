@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 // A pathEntry is a directory, or an archive, on Python's search path, and the line that put
 // it there.
 type pathEntry struct {
-	dir string
-	at  machine.Origin
+	Dir string
+	At  machine.Origin
 }
 
 // insertLine puts a directory first on sys.path, whatever happens: it is not indented.
@@ -48,16 +48,16 @@ func searchPath(h *sysroot.Host, e *Env) {
 		for line := range bytes.Lines(code) {
 			x := pathEntry{strings.TrimSpace(string(line)), at(offset)}
 			offset += len(line)
-			if x.dir == "" || x.dir[0] == '#' || strings.HasPrefix(x.dir, "import ") || len(e.Sites)+len(e.Gone) >= variables.MaxDirs {
+			if x.Dir == "" || x.Dir[0] == '#' || strings.HasPrefix(x.Dir, "import ") || len(e.Sites)+len(e.Gone) >= variables.MaxDirs {
 				continue
 			}
-			if !h.Abs(x.dir) {
-				x.dir = path.Join(path.Dir(file), x.dir)
+			if !h.Abs(x.Dir) {
+				x.Dir = path.Join(path.Dir(file), x.Dir)
 			}
-			switch x.dir = path.Clean(x.dir); {
-			case slices.Contains(e.Sites, x.dir):
-			case h.Exists(x.dir):
-				e.Sites = append(slices.Clip(e.Sites), x.dir)
+			switch x.Dir = path.Clean(x.Dir); {
+			case slices.Contains(e.Sites, x.Dir):
+			case h.Exists(x.Dir):
+				e.Sites = append(slices.Clip(e.Sites), x.Dir)
 			default:
 				e.Gone = append(e.Gone, x)
 			}
@@ -101,9 +101,9 @@ func startFiles(h *sysroot.Host, sites []string) []string {
 	return files
 }
 
-// atStart reads what sitecustomize, usercustomize and the .pth files set (the module site
+// AtStart reads what sitecustomize, usercustomize and the .pth files set (the module site
 // of Python's library).
-func atStart(h *sysroot.Host, sites []string) []machine.Variable {
+func AtStart(h *sysroot.Host, sites []string) []machine.Variable {
 	var out []machine.Variable
 	for _, file := range startFiles(h, sites) {
 		code := h.Bytes(file, 256<<10)

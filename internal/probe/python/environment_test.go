@@ -1,12 +1,14 @@
-package probe
+package python
 
 import (
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,15 +31,15 @@ func TestEnvironment(t *testing.T) {
 		"conda-meta/history": "",
 	}
 	for name, text := range files {
-		write(t, filepath.Join(dir, name), []byte(text), 0o644)
+		testenv.Write(t, filepath.Join(dir, name), text)
 	}
 	h := sysroot.New(sysroot.Options{})
-	if got := readEnv(h, dir); got.Python.Path != "" {
+	if got := Read(h, dir); got.Python.Path != "" {
 		t.Error("an environment without its Python has one")
 	}
-	write(t, filepath.Join(dir, "bin/python"), nil, 0o755)
-	got := readEnv(h, dir)
-	if by := installer(h, site+"/torch-2.9.1.dist-info"); by != "uv" {
+	testenv.Write(t, filepath.Join(dir, "bin/python"), "")
+	got := Read(h, dir)
+	if by := Installer(h, site+"/torch-2.9.1.dist-info"); by != "uv" {
 		t.Errorf("installed by %q", by)
 	}
 	hip, info := "6.4.43482", site+"/torch-2.9.1.dist-info"
@@ -66,7 +68,7 @@ func TestEnvironment(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if isEnv(h, t.TempDir()) {
+	if IsEnv(h, t.TempDir()) {
 		t.Error("an empty directory is an environment")
 	}
 }
@@ -84,11 +86,11 @@ func TestTorchVersion(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		site := dir + "/lib/python3.12/site-packages/"
-		write(t, dir+"/pyvenv.cfg", []byte("home = /opt/python/bin\nversion = 3.12.4\n"), 0o644)
-		write(t, dir+"/bin/python", nil, 0o755)
-		write(t, site+"torch-2.4.1.dist-info/METADATA", []byte("Name: torch\nVersion: 2.4.1\n"), 0o644)
-		write(t, site+"torch/version.py", []byte(text), 0o644)
-		env := readEnv(sysroot.New(sysroot.Options{}), dir)
+		testenv.Write(t, dir+"/pyvenv.cfg", "home = /opt/python/bin\nversion = 3.12.4\n")
+		testenv.Write(t, dir+"/bin/python", "")
+		testenv.Write(t, site+"torch-2.4.1.dist-info/METADATA", "Name: torch\nVersion: 2.4.1\n")
+		testenv.Write(t, site+"torch/version.py", text)
+		env := Read(sysroot.New(sysroot.Options{}), dir)
 		if len(env.Dists) != 1 {
 			t.Fatal(env)
 		}
@@ -98,6 +100,17 @@ func TestTorchVersion(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: cuda is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestPatterns compiles what else would only panic on the machine that needs it.
+func TestPatterns(t *testing.T) {
+	for _, p := range []func() *regexp.Regexp{
+		pythonProgram, pythonMinor, pythonPatch, patchLevel, winPython, torchFact,
+	} {
+		if p() == nil {
+			t.Error("no pattern")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"path"
@@ -13,9 +13,9 @@ import (
 // in conda-meta says.
 type CondaRecord struct{ Name, Version, Build string }
 
-// parseCondaRecord splits name-version-build.json; only the name may contain
+// ParseCondaRecord splits name-version-build.json; only the name may contain
 // hyphens.
-func parseCondaRecord(file string) (CondaRecord, bool) {
+func ParseCondaRecord(file string) (CondaRecord, bool) {
 	stem, ok := strings.CutSuffix(file, ".json")
 	if !ok {
 		return CondaRecord{}, false
@@ -28,8 +28,8 @@ func parseCondaRecord(file string) (CondaRecord, bool) {
 	return CondaRecord{Name: strings.Join(f[:n-2], "-"), Version: f[n-2], Build: f[n-1]}, true
 }
 
-// condaRoots are the usual places of conda installations.
-func condaRoots(h *sysroot.Host) []string {
+// CondaRoots are the usual places of conda installations.
+func CondaRoots(h *sysroot.Host) []string {
 	var out []string
 	add := func(dir string) {
 		if h.Abs(dir) && !slices.Contains(out, dir) && h.IsDir(dir+"/conda-meta") {
@@ -48,11 +48,11 @@ func condaRoots(h *sysroot.Host) []string {
 	return out
 }
 
-// condaPackage returns the version of a package in a conda environment, from the
+// CondaPackage returns the version of a package in a conda environment, from the
 // name of its record: conda-24.9.2-py312h7900ff3_0.json.
-func condaPackage(h *sysroot.Host, prefix, name string) string {
+func CondaPackage(h *sysroot.Host, prefix, name string) string {
 	for _, file := range h.Names(prefix + "/conda-meta") {
-		if p, ok := parseCondaRecord(file); ok && p.Name == name {
+		if p, ok := ParseCondaRecord(file); ok && p.Name == name {
 			return p.Version
 		}
 	}

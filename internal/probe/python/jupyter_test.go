@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestKernels(t *testing.T) {
 		"srv/cpu/lib/python3.12/site-packages/torch/version.py":  "__version__ = '2.4.1'\ncuda: Optional[str] = None\n",
 		"srv/amd/lib/python3.12/site-packages/torch/version.py":  "__version__ = '2.9.1+rocm6.4'\ncuda = None\nhip: Optional[str] = '6.4'\n",
 	})
-	got := jupyterKernels(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}))
+	got := Kernels(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}))
 	at := func(name string) string { return "/" + share + name + "/kernel.json" }
 	want := []machine.Kernel{
 		{Name: "cpu", Spec: at("cpu"), Python: "/srv/cpu/bin/python", Own: true, Torch: "2.4.1"},
@@ -53,7 +53,7 @@ func TestStartedHere(t *testing.T) {
 	of := func(value string, at machine.Origin) machine.Variable {
 		return machine.Variable{Name: "CUDA_VISIBLE_DEVICES", Value: value, Origins: []machine.Origin{at}}
 	}
-	got := startedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}), "/p", named)
+	got := StartedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}), "/p", named)
 	want := []machine.Variable{
 		of("", machine.Origin{Kind: machine.OriginKernel, Name: "ml", File: "/home/me/.local/share/jupyter/kernels/ml/kernel.json"}),
 		of("-1", machine.Origin{Kind: machine.OriginProfile, File: "/p/.env", Line: 2}),
@@ -62,40 +62,8 @@ func TestStartedHere(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	set := startedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "CUDA_VISIBLE_DEVICES=0"}}), "/p", named)
+	set := StartedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "CUDA_VISIBLE_DEVICES=0"}}), "/p", named)
 	if set != nil {
 		t.Errorf("this shell sets it: %v", set)
-	}
-}
-
-func TestAllocOptions(t *testing.T) {
-	root := testenv.Tree(t, map[string]string{"t/lib/libc10_cuda.so": "\x00max_split_size_mb\x00expandable_segments\x00garbage_collection_threshold\x00backend\x00"})
-	for value, wants := range map[string]string{
-		"max_split_size_mb:128,expandable_segments:True,garbage_collection_threshold:0.8,backend:cudaMallocAsync": "",
-		"max_split_size_mb:20":             "more than 20",
-		"expandable_segments:true":         "True or False",
-		"garbage_collection_threshold:1.5": "more than 0 and less than 1",
-		"backend:malloc":                   "native or cudaMallocAsync",
-	} {
-		got := allocOptions(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"PYTORCH_ALLOC_CONF=" + value}}), "/t")
-		if said := append(got, machine.BadOption{})[0].Wants; said != wants {
-			t.Errorf("%s: %q, want %q", value, said, wants)
-		}
-	}
-}
-
-func TestForeignPlatform(t *testing.T) {
-	for _, test := range [][3]string{
-		{"Tag: cp311-cp311-manylinux1_x86_64\n", "amd64", ""},
-		{"Tag: cp311-cp311-manylinux_2_17_x86_64\nTag: cp311-cp311-manylinux2014_x86_64\n", "amd64", ""},
-		{"Tag: py3-none-any\n", "arm64", ""},
-		{"Tag: cp311-cp311-manylinux_2_28_x86_64\n", "arm64", "manylinux_2_28_x86_64"},
-		{"Tag: cp311-none-macosx_11_0_arm64\n", "arm64", "macosx_11_0_arm64"},
-		{"Tag: cp311-cp311-win_amd64\n", "amd64", "win_amd64"},
-		{"", "amd64", ""},
-	} {
-		if got := foreignPlatform([]byte(test[0]), "linux", test[1]); got != test[2] {
-			t.Errorf("%q on %s: %q", test[0], test[1], got)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ func TestParseCondaRecord(t *testing.T) {
 		"x.json":                                          {},
 	}
 	for in, want := range tests {
-		if got, _ := parseCondaRecord(in); got != want {
+		if got, _ := ParseCondaRecord(in); got != want {
 			t.Errorf("parseCondaRecord(%q) = %v; want %v", in, got, want)
 		}
 	}
@@ -33,9 +33,9 @@ func FuzzFiles(f *testing.F) {
 			}
 		}
 		var d Dist
-		d.metadata([]byte(s))
+		d.Metadata([]byte(s))
 		clean(d.Name + d.Version + strings.Join(d.Requires, ""))
-		if r, ok := parseCondaRecord(s); ok {
+		if r, ok := ParseCondaRecord(s); ok {
 			clean(r.Name + r.Version + r.Build)
 		}
 		peArch([]byte(s))

@@ -1,4 +1,4 @@
-package probe
+package python
 
 import (
 	"bytes"
@@ -40,35 +40,35 @@ type Dist struct {
 	Module string   // torch: the version that torch/version.py says; "" unknown
 }
 
-// readEnv reads an environment's directory.
-func readEnv(h *sysroot.Host, dir string) Env {
+// Read reads an environment's directory.
+func Read(h *sysroot.Host, dir string) Env {
 	e := Env{Dir: dir}
-	if p, ok := describePython(h, envPython(h, dir)); ok {
+	if p, ok := describe(h, Program(h, dir)); ok {
 		e.Python = p
 	}
-	if cfg := readPyvenv(h, dir); cfg != nil {
-		e.Base, e.System = cfg.home, cfg.system
+	if cfg := ReadConfig(h, dir); cfg != nil {
+		e.Base, e.System = cfg.Home, cfg.System
 	}
-	e.Sites = sitePackages(h, dir)
+	e.Sites = SitePackages(h, dir)
 	if e.System && e.Base != "" { // in the order of the module site
 		e.Sites = append(e.Sites, userSites(h, e.minor())...)
 		e.Sites = append(e.Sites, sitesOf(h, path.Dir(e.Base), version.Minor(e.Python.Version))...)
 	}
 	searchPath(h, &e)
 	for _, name := range h.Names(dir + "/conda-meta") {
-		if r, ok := parseCondaRecord(name); ok {
+		if r, ok := ParseCondaRecord(name); ok {
 			e.Conda = append(e.Conda, r)
 		}
 	}
 	return e
 }
 
-// readInterpreter reads what an interpreter sees: its environment, where it is one's, as in
+// ReadInterpreter reads what an interpreter sees: its environment, where it is one's, as in
 // an image whose PATH begins with the environment that nothing activates.
-func readInterpreter(h *sysroot.Host, p machine.Python) Env {
+func ReadInterpreter(h *sysroot.Host, p machine.Python) Env {
 	for _, dir := range []string{path.Dir(p.Path), path.Dir(path.Dir(p.Path))} { // conda on Windows; all others
-		if isEnv(h, dir) {
-			return readEnv(h, dir)
+		if IsEnv(h, dir) {
+			return Read(h, dir)
 		}
 	}
 	return readPrefix(h, p)
@@ -101,41 +101,41 @@ func packages(e Env) []machine.Package {
 	return text.Each(e.Dists, func(d Dist) machine.Package { return d.Package })
 }
 
-// A pyvenv is what pyvenv.cfg says.
-type pyvenv struct {
-	home, version        string
-	system, freeThreaded bool
+// A Config is what pyvenv.cfg says.
+type Config struct {
+	Home, version        string
+	System, freeThreaded bool
 }
 
-// readPyvenv reads dir/pyvenv.cfg; nil: there is none. The standard library writes
+// ReadConfig reads dir/pyvenv.cfg; nil: there is none. The standard library writes
 // "version = 3.12.4", uv and virtualenv "version_info = 3.12.4.final.0".
-func readPyvenv(h *sysroot.Host, dir string) *pyvenv {
+func ReadConfig(h *sysroot.Host, dir string) *Config {
 	data := h.Bytes(dir+"/pyvenv.cfg", 1<<16)
 	if data == nil {
 		return nil
 	}
-	c := &pyvenv{}
+	c := &Config{}
 	for line := range strings.Lines(string(data)) {
 		name, value, _ := strings.Cut(line, "=")
 		value = text.Printable(strings.TrimSpace(value))
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "home":
-			c.home = value
+			c.Home = value
 			c.freeThreaded = strings.Contains(value, "+freethreaded")
 		case "version", "version_info":
 			if v := pythonPatch().FindString(value); v != "" {
 				c.version = v
 			}
 		case "include-system-site-packages":
-			c.system = strings.EqualFold(value, "true")
+			c.System = strings.EqualFold(value, "true")
 		}
 	}
 	return c
 }
 
-// sitePackages lists the package directories of an environment: one Python, so
+// SitePackages lists the package directories of an environment: one Python, so
 // whatever minor version is there.
-func sitePackages(h *sysroot.Host, dir string) []string {
+func SitePackages(h *sysroot.Host, dir string) []string {
 	if h.OS == "windows" {
 		return []string{dir + "/Lib/site-packages"}
 	}
@@ -170,9 +170,9 @@ func sitesOf(h *sysroot.Host, prefix, minor string) []string {
 	return out
 }
 
-// infosIn are what describes distributions in some directories, by how its name may end,
+// Infos are what describes distributions in some directories, by how its name may end,
 // and what interrupted installations left there.
-func infosIn(h *sysroot.Host, sites []string, ends ...string) (infos, left []string) {
+func Infos(h *sysroot.Host, sites []string, ends ...string) (infos, left []string) {
 	for _, site := range sites {
 		for _, name := range h.Names(site) {
 			switch {
@@ -189,10 +189,10 @@ func infosIn(h *sysroot.Host, sites []string, ends ...string) (infos, left []str
 // dists reads the distributions of some directories; the first of a name wins,
 // as for Python's import. Hundreds of small files: a few readers at once.
 func dists(h *sysroot.Host, sites []string) []Dist {
-	infos, _ := infosIn(h, sites, ".dist-info", ".egg-info")
+	infos, _ := Infos(h, sites, ".dist-info", ".egg-info")
 	var out []Dist
 	seen := map[string]bool{}
-	for _, d := range sysroot.Each(infos, func(info string) Dist { return readDist(h, info) }) {
+	for _, d := range sysroot.Each(infos, func(info string) Dist { return ReadDist(h, info) }) {
 		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off
 			seen[d.Name] = true
 			out = append(out, d)
@@ -220,16 +220,16 @@ func inFamily(requirement string) bool {
 	})
 }
 
-// readDist reads one dist-info (or egg-info) directory. Its name carries name and
+// ReadDist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
-func readDist(h *sysroot.Host, info string) Dist {
+func ReadDist(h *sysroot.Host, info string) Dist {
 	d := Dist{Info: info}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(info), ".dist-info"), ".egg-info")
 	name, rest, _ := strings.Cut(stem, "-")
 	d.Name = machine.NormalName(text.Printable(name))
 	d.Version, _, _ = strings.Cut(text.Printable(rest), "-py")
 	d.Path = path.Dir(info)
-	d.Whole = d.metadata(metadata(h, info))
+	d.Whole = d.Metadata(Metadata(h, info))
 	d.Listed = d.Version
 	if d.Name == "torch" {
 		torchVersion(h, &d)
@@ -237,14 +237,14 @@ func readDist(h *sysroot.Host, info string) Dist {
 	return d
 }
 
-// installer is who installed a distribution: pip, uv, conda; "" unknown.
-func installer(h *sysroot.Host, info string) string {
+// Installer is who installed a distribution: pip, uv, conda; "" unknown.
+func Installer(h *sysroot.Host, info string) string {
 	return text.Printable(strings.TrimSpace(string(h.Bytes(info+"/INSTALLER", 64))))
 }
 
-// metadata returns the header of a distribution's metadata. Descriptions follow
+// Metadata returns the header of a distribution's metadata. Descriptions follow
 // it and can be long, so the file is read only as far as needed.
-func metadata(h *sysroot.Host, info string) []byte {
+func Metadata(h *sysroot.Host, info string) []byte {
 	for _, name := range []string{"/METADATA", "/PKG-INFO", ""} {
 		data := h.Bytes(info+name, 8<<10)
 		if len(data) == 8<<10 && !bytes.Contains(data, []byte("\n\n")) {
@@ -259,9 +259,9 @@ func metadata(h *sysroot.Host, info string) []byte {
 
 var headerFields = []string{"name", "version", "requires-dist", "requires-python"} // what [Dist.metadata] takes
 
-// metadata takes name, version and requirements from the header, which ends at
+// Metadata takes name, version and requirements from the header, which ends at
 // the first empty line, and reports whether it has the first two.
-func (d *Dist) metadata(header []byte) bool {
+func (d *Dist) Metadata(header []byte) bool {
 	named, versioned := false, false
 	for line := range bytes.Lines(header) {
 		line = bytes.TrimRight(line, "\r\n")
@@ -324,3 +324,38 @@ func torchVersion(h *sysroot.Host, d *Dist) {
 		d.CUDA = new(string)
 	}
 }
+
+// Needs are the distributions that one needs to be imported, itself among them.
+func Needs(dists []Dist, name string) map[string]bool {
+	out := map[string]bool{name: true}
+	for grown := true; grown; {
+		grown = false
+		for _, d := range dists {
+			if !out[d.Name] {
+				continue
+			}
+			for _, line := range d.Needs {
+				if n := RequiredName(line); n != "" && !out[n] {
+					out[n], grown = true, true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// RequiredName is the package that a line of Requires-Dist names; "" where an extra asks.
+func RequiredName(line string) string {
+	spec, marker, _ := strings.Cut(line, ";")
+	if strings.Contains(marker, "extra") {
+		return ""
+	}
+	end := strings.IndexAny(spec, " ([<>=!~@")
+	if end < 0 {
+		end = len(spec)
+	}
+	return machine.NormalName(strings.TrimSpace(spec[:end]))
+}
+
+// TorchSet are the distributions that torch and its companions consist of.
+var TorchSet = lazy.Regexp(`^(torch|torchvision|torchaudio|triton|pytorch-triton|nvidia-.*|cuda-toolkit)$`)

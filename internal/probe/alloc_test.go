@@ -1,0 +1,25 @@
+package probe
+
+import (
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
+)
+
+func TestAllocOptions(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"t/lib/libc10_cuda.so": "\x00max_split_size_mb\x00expandable_segments\x00garbage_collection_threshold\x00backend\x00"})
+	for value, wants := range map[string]string{
+		"max_split_size_mb:128,expandable_segments:True,garbage_collection_threshold:0.8,backend:cudaMallocAsync": "",
+		"max_split_size_mb:20":             "more than 20",
+		"expandable_segments:true":         "True or False",
+		"garbage_collection_threshold:1.5": "more than 0 and less than 1",
+		"backend:malloc":                   "native or cudaMallocAsync",
+	} {
+		got := allocOptions(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"PYTORCH_ALLOC_CONF=" + value}}), "/t")
+		if said := append(got, machine.BadOption{})[0].Wants; said != wants {
+			t.Errorf("%s: %q, want %q", value, said, wants)
+		}
+	}
+}
