@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/libraries"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
@@ -72,8 +73,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, i := range f.Imports {
 		if i.Place == machine.InEnvironment {
 			torch := path.Dir(i.Path)
-			followLinks(h, f, torch, e, &wait)
-			f.Options = allocOptions(h, torch)
+			libraries.Follow(h, f, torch, e, &wait)
+			f.Options = libraries.AllocOptions(h, torch)
 			if i := slices.IndexFunc(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
 				f.Bare = e.Dists[i].Version
 			}

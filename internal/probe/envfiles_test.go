@@ -169,18 +169,6 @@ func TestShadowsOfAnotherPython(t *testing.T) {
 	}
 }
 
-// TestNearOption: the option that was meant, where this torch has it.
-func TestNearOption(t *testing.T) {
-	known := func(option string) bool { return option != "per_process_memory_fraction" }
-	for option, want := range map[string]string{
-		"max_split_size": "max_split_size_mb", "expandable_segment": "expandable_segments", "per_process_memory_fractions": "", "nonsense": "",
-	} {
-		if got := nearOption(option, known); got != want {
-			t.Errorf("%s: %q, want %q", option, got, want)
-		}
-	}
-}
-
 // A library that is taken in place of the environment's says which entry holds it
 // and which profile put that there.
 func TestLoadedOrigins(t *testing.T) {

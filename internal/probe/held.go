@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/probe/libraries"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
@@ -167,7 +168,7 @@ func treeLinks(h *sysroot.Host, dir string) []string {
 			for _, name := range h.Names(in) {
 				if strings.HasSuffix(name, ".so") && looked < maxLinked {
 					looked++
-					out = addLinks(h, out, in+"/"+name)
+					out = libraries.AddLinks(h, out, in+"/"+name)
 				}
 			}
 		}
@@ -188,9 +189,9 @@ func recorded(h *sysroot.Host, d *machine.HeldDist, info string) {
 	looked := 0
 	for _, f := range files {
 		d.Bytes += f.Size
-		if f.Code() && isELF(f.Path) && looked < maxLinked {
+		if f.Code() && libraries.IsELF(f.Path) && looked < maxLinked {
 			looked++
-			d.Links = addLinks(h, d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
+			d.Links = libraries.AddLinks(h, d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
 		}
 	}
 }

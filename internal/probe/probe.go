@@ -19,6 +19,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/gpu"
+	"envfix/internal/probe/libraries"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
@@ -102,7 +103,7 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	m.Toolkits = findToolkits(h, on)
 	m.Tools = findTools(h, on)
 	m.Env = variables.Environ(h)
-	m.LibraryDirs = loaderPath(h)
+	m.LibraryDirs = libraries.Path(h)
 	if o.Use && h.OS == "linux" && gpu.HasNVIDIA(h) {
 		m.KernelLog = gpu.KernelLog(ctx, h, o.Options, m.Platform)
 	}

@@ -1,4 +1,4 @@
-package probe
+package libraries
 
 import (
 	"os"
@@ -38,7 +38,7 @@ func TestLibraryDirs(t *testing.T) {
 			Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "/etc/profile.d/site.sh", Line: 1}}},
 		{Path: "/missing", Files: []string{}},
 	}
-	if diff := cmp.Diff(want, loaderPath(h)); diff != "" {
+	if diff := cmp.Diff(want, Path(h)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package libraries
 
 import (
 	"path"
@@ -19,9 +19,9 @@ var wheelLibrary = lazy.Regexp(`^lib(cu|nv|nccl|torch|c10)[A-Za-z0-9_-]*\.so[.0-
 // maxFiles is how many files of a directory are kept.
 const maxFiles = 200
 
-// loaderPath reads the entries of LD_LIBRARY_PATH, which the loader searches
+// Path reads the entries of LD_LIBRARY_PATH, which the loader searches
 // before the libraries that torch brings.
-func loaderPath(h *sysroot.Host) []machine.LibraryDir {
+func Path(h *sysroot.Host) []machine.LibraryDir {
 	var out []machine.LibraryDir
 	from := &variables.Origins{Host: h}
 	for entry := range strings.SplitSeq(h.Env["LD_LIBRARY_PATH"], ":") {
@@ -129,7 +129,7 @@ func loaderConfig(h *sysroot.Host) []loaderLine {
 	return out
 }
 
-func isELF(file string) bool {
+func IsELF(file string) bool {
 	base := path.Base(file)
 	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.")
 }
@@ -141,8 +141,8 @@ var brought = lazy.Regexp(
 	`^lib(torch|torch_cpu|torch_cuda|torch_python|torch_hip|c10|c10_cuda|c10_hip|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`,
 )
 
-// addLinks adds what a library asks for.
-func addLinks(h *sysroot.Host, list []string, file string) []string {
+// AddLinks adds what a library asks for.
+func AddLinks(h *sysroot.Host, list []string, file string) []string {
 	o := platform.Loader(h).Read(file)
 	if o == nil {
 		return list

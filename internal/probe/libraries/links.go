@@ -1,4 +1,6 @@
-package probe
+// Package libraries reads which libraries an environment's torch would load and from where,
+// what keeps them from binding, and what put another one in their place. It loads none.
+package libraries
 
 import (
 	"path"
@@ -66,9 +68,9 @@ func openedBy(h *sysroot.Host, o *loader.Object) []string {
 	return parts
 }
 
-// followLinks follows what importing torch loads, in its order: torch/__init__.py opens
+// Follow follows what importing torch loads, in its order: torch/__init__.py opens
 // libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
-func followLinks(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, read *sync.WaitGroup) {
+func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, read *sync.WaitGroup) {
 	v := linkView(h, e.Python.Path)
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := wheelLibraries(h, e.Sites)
@@ -273,7 +275,7 @@ func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForC
 		for _, file := range machine.ReadRecord(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile)) {
 			if m := cudaOfFile().FindStringSubmatch(file.Path); m != nil {
 				versions = xslices.Add(versions, m[1]+"."+m[2])
-			} else if isELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
+			} else if IsELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
 				l.extension(d, path.Join(d.Path, file.Path))
 			}
 		}

@@ -1,4 +1,4 @@
-package probe
+package libraries
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"envfix/internal/text"
 )
 
-// allocOptions are those that a variable names and the torch at a path does not know: the
+// AllocOptions are those that a variable names and the torch at a path does not know: the
 // names of its options are texts in its libraries.
-func allocOptions(h *sysroot.Host, torch string) []machine.BadOption {
+func AllocOptions(h *sysroot.Host, torch string) []machine.BadOption {
 	var out []machine.BadOption
 	var libraries []byte
 	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {

@@ -1,4 +1,4 @@
-package probe
+package libraries
 
 import (
 	"testing"
@@ -17,9 +17,21 @@ func TestAllocOptions(t *testing.T) {
 		"garbage_collection_threshold:1.5": "more than 0 and less than 1",
 		"backend:malloc":                   "native or cudaMallocAsync",
 	} {
-		got := allocOptions(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"PYTORCH_ALLOC_CONF=" + value}}), "/t")
+		got := AllocOptions(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"PYTORCH_ALLOC_CONF=" + value}}), "/t")
 		if said := append(got, machine.BadOption{})[0].Wants; said != wants {
 			t.Errorf("%s: %q, want %q", value, said, wants)
+		}
+	}
+}
+
+// TestNearOption: the option that was meant, where this torch has it.
+func TestNearOption(t *testing.T) {
+	known := func(option string) bool { return option != "per_process_memory_fraction" }
+	for option, want := range map[string]string{
+		"max_split_size": "max_split_size_mb", "expandable_segment": "expandable_segments", "per_process_memory_fractions": "", "nonsense": "",
+	} {
+		if got := nearOption(option, known); got != want {
+			t.Errorf("%s: %q, want %q", option, got, want)
 		}
 	}
 }
