@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/libraries"
+	"envfix/internal/probe/packages"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
@@ -40,7 +41,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	for _, x := range e.Gone {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.Dir), Origins: []machine.Origin{x.At}})
 	}
-	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), clashes(h, e.Dists)
+	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), packages.Clashes(h, e.Dists)
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
 		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
@@ -63,7 +64,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	var wait sync.WaitGroup
 	defer wait.Wait()
-	wait.Go(func() { f.Dists = distFiles(h, sites, e) })
+	wait.Go(func() { f.Dists = packages.Files(h, sites, e) })
 	_, left := python.Infos(h, e.Sites)
 	left = slices.DeleteFunc(left, func(dir string) bool { return !h.IsDir(dir) })
 	f.Leftovers = text.Each(left[:min(len(left), sysroot.MaxNamed)], text.Printable)
@@ -96,7 +97,7 @@ func Held(o Options) *machine.Held {
 	}
 	held := &machine.Held{System: cfg.System, Files: true}
 	infos, left := python.Infos(h, python.SitePackages(h, dir), ".dist-info", ".egg-info", ".egg-link")
-	held.Dists = heldDists(h, infos)
+	held.Dists = packages.Held(h, infos)
 	held.Leftovers = text.Each(left[:min(len(left), sysroot.MaxNamed)], func(dir string) string { return text.Printable(path.Base(dir)) })
 	return held
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/probe/packages"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
@@ -183,7 +184,7 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 	for _, d := range found.Installed {
 		if d.Name == "torch" {
 			out.Files = EnvFiles(o)
-			out.Torch = torchInstallation(h, d)
+			out.Torch = packages.Installation(h, d)
 		}
 	}
 	out.Machine = machine.Normal(out.Machine)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/probe/packages"
 	"envfix/internal/probe/python"
 	"envfix/internal/testenv"
 
@@ -73,7 +74,7 @@ func TestInstallation(t *testing.T) {
 	var got string
 	for _, p := range env.Installed {
 		if p.Name == "torch" {
-			i := torchInstallation(o.host(), p)
+			i := packages.Installation(o.host(), p)
 			got = strings.Join([]string{i.By, i.At, strings.Join(i.With, " "), i.Why}, "|")
 		}
 	}

@@ -1,6 +1,11 @@
-package probe
+package packages
 
-import "testing"
+import (
+	"testing"
+
+	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
+)
 
 func TestForeignPlatform(t *testing.T) {
 	for _, test := range [][3]string{
@@ -15,5 +20,14 @@ func TestForeignPlatform(t *testing.T) {
 		if got := foreignPlatform([]byte(test[0]), "linux", test[1]); got != test[2] {
 			t.Errorf("%q on %s: %q", test[0], test[1], got)
 		}
+	}
+}
+
+// A name that leads out of the part of uv's cache for the default index is in none.
+func TestNameOfCache(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"home/me/.cache/uv/wheels-v8/index/0123456789abcdef/private/1.0-py3-none-any.msgpack": ""})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}})
+	if cachedByUV(h, "../index/0123456789abcdef/private", "1.0") {
+		t.Error("a name leads out")
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package packages
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package probe
+package packages
 
 import (
 	"encoding/json"
@@ -17,9 +17,9 @@ import (
 	"envfix/internal/xslices"
 )
 
-// distFiles reads every copy of the distributions; the files of those that torch imports
+// Files reads every copy of the distributions; the files of those that torch imports
 // are compared with the disk.
-func distFiles(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
+func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 	infos, _ := python.Infos(h, sites, ".dist-info")
 	read := map[string]python.Dist{}
 	for _, d := range e.Dists {
@@ -158,9 +158,9 @@ func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]b
 // variants end the names of packages that are one for several kinds of machines.
 var variants = lazy.Regexp(`^(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11x|rocm[\d.]*|directml|openvino|nightly|headless)$`)
 
-// clashes are pairs of installed distributions that are the same one for another machine,
+// Clashes are pairs of installed distributions that are the same one for another machine,
 // and whose files lie over each other.
-func clashes(h *sysroot.Host, dists []python.Dist) [][2]string {
+func Clashes(h *sysroot.Host, dists []python.Dist) [][2]string {
 	first := map[string]python.Dist{}
 	var out [][2]string
 	for _, d := range dists { // sorted: the plain name comes first

@@ -1,4 +1,6 @@
-package probe
+// Package packages reads what installed distributions are made of: whether their files are as
+// they were brought, who installed them and when, and what installing them again takes.
+package packages
 
 import (
 	"bytes"
@@ -21,9 +23,9 @@ const (
 	maxLinked   = 600 // libraries of one distribution that are looked into
 )
 
-// heldDists reads the distributions, a few at once; the first of a name wins, as
+// Held reads the distributions, a few at once; the first of a name wins, as
 // for Python's import, unless its metadata is broken.
-func heldDists(h *sysroot.Host, infos []string) []machine.HeldDist {
+func Held(h *sysroot.Host, infos []string) []machine.HeldDist {
 	at := map[string]int{}
 	var out []machine.HeldDist
 	for _, d := range sysroot.Each(infos, func(info string) machine.HeldDist { return heldDist(h.Apart(), info) }) {

@@ -1,4 +1,4 @@
-package probe
+package packages
 
 import (
 	"slices"
@@ -34,7 +34,7 @@ func TestClashes(t *testing.T) {
 		dists = append(dists, python.Dist{Package: machine.Package{Name: machine.NormalName(name)}, Info: info})
 	}
 	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
-	got := clashes(h, dists)
+	got := Clashes(h, dists)
 	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}, {"tflite", "tflite-gpu"}}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}

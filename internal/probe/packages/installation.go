@@ -1,4 +1,4 @@
-package probe
+package packages
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ import (
 // installer installs: torch alone takes minutes on a slow disk.
 const sameRun = 10 * time.Minute
 
-// torchInstallation reads who installed torch, when and what for: INSTALLER, REQUESTED and
+// Installation reads who installed torch, when and what for: INSTALLER, REQUESTED and
 // direct_url.json (PEP 376, PEP 610), the time at which RECORD was written, and the
 // packages beside it.
-func torchInstallation(h *sysroot.Host, torch machine.Package) *machine.Installation {
+func Installation(h *sysroot.Host, torch machine.Package) *machine.Installation {
 	info := infoOf(h, torch)
 	if info == "" {
 		return nil
