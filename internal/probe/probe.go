@@ -23,6 +23,7 @@ import (
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/probe/tools"
 	"envfix/internal/probe/variables"
 )
 
@@ -98,10 +99,10 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 	h := &own
 	h.Notes = slices.Clone(h.Notes)
 	m := machine.Machine{Format: machine.Format, Platform: l.platform}
-	on := onPath(h)
-	m.Privilege = privilege(h, on)
-	m.Toolkits = findToolkits(h, on)
-	m.Tools = findTools(h, on)
+	on := tools.OnPath(h)
+	m.Privilege = tools.Privilege(h, on)
+	m.Toolkits = tools.Toolkits(h, on)
+	m.Tools = tools.Find(h, on)
 	m.Env = variables.Environ(h)
 	m.LibraryDirs = libraries.Path(h)
 	if o.Use && h.OS == "linux" && gpu.HasNVIDIA(h) {

@@ -1,4 +1,4 @@
-package probe
+package tools
 
 import (
 	"encoding/json"
@@ -19,10 +19,10 @@ var (
 	cudaHeader = lazy.Regexp(`#define CUDA_VERSION (\d{4,5})`)
 )
 
-// findToolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
+// Toolkits finds the CUDA toolkits on disk: the usual places, CUDA_HOME and the
 // one whose nvcc is on PATH. A directory without nvcc or a version is none: CUDA
 // images leave /usr/local/cuda with libraries alone.
-func findToolkits(h *sysroot.Host, on programs) []machine.Toolkit {
+func Toolkits(h *sysroot.Host, on Programs) []machine.Toolkit {
 	var dirs []string
 	add := func(dir string) {
 		if dir != "" && h.Abs(dir) {

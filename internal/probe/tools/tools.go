@@ -1,4 +1,6 @@
-package probe
+// Package tools finds the programs that a plan or a diagnosis may name, and CUDA toolkits,
+// without running one.
+package tools
 
 import (
 	"os"
@@ -23,9 +25,9 @@ var toolNames = []string{
 
 var toolSet = xslices.Set(toolNames, func(name string) string { return name })
 
-// findTools finds programs on PATH, and those of the administrator where a user's
+// Find finds programs on PATH, and those of the administrator where a user's
 // PATH lacks them. Conda often is a shell function alone; CONDA_EXE names it.
-func findTools(h *sysroot.Host, on programs) []machine.Tool {
+func Find(h *sysroot.Host, on Programs) []machine.Tool {
 	var out []machine.Tool
 	for _, name := range toolNames {
 		p := on.first(name)
@@ -45,13 +47,13 @@ func findTools(h *sysroot.Host, on programs) []machine.Tool {
 // systemDirs complete PATH for the programs of the system.
 var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// programs are the tools that lie on PATH by name, each with every place.
-type programs map[string][]string
+// Programs are the tools that lie on PATH by name, each with every place.
+type Programs map[string][]string
 
-// onPath finds the tools in PATH, and in the system's directories after it. Each
+// OnPath finds the tools in PATH, and in the system's directories after it. Each
 // directory is listed once, instead of asking it for every tool.
-func onPath(h *sysroot.Host) programs {
-	on := programs{}
+func OnPath(h *sysroot.Host) Programs {
+	on := Programs{}
 	for _, dir := range programDirs(h) {
 		for _, file := range h.Once(dir) {
 			tool := file
@@ -69,7 +71,7 @@ func onPath(h *sysroot.Host) programs {
 	return on
 }
 
-func (on programs) first(name string) string {
+func (on Programs) first(name string) string {
 	if len(on[name]) > 0 {
 		return on[name][0]
 	}
@@ -152,9 +154,9 @@ func toolVersion(h *sysroot.Host, name, file string) string {
 	return ""
 }
 
-// privilege is root, sudo where this user is in a group that may become root, or
+// Privilege is root, sudo where this user is in a group that may become root, or
 // none. It is unknown below a root directory.
-func privilege(h *sysroot.Host, on programs) string {
+func Privilege(h *sysroot.Host, on Programs) string {
 	switch {
 	case h.Root != "" || h.OS == "windows":
 		return ""
