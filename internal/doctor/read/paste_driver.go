@@ -157,7 +157,7 @@ func (r *Reader) driver(v string, s Evidence) {
 	if at := r.c.Machine.Driver; at != nil && !at.Version.IsZero() && !strings.Contains(s.Text, "NVRM") {
 		return // the first one named
 	}
-	r.ensureDriver().Version = d
+	driverOf(&r.c.Machine).Version = d
 	r.say(&r.c.From.Driver, s)
 }
 
@@ -177,16 +177,16 @@ var removed = lazy.Regexp(`(?i)^\s*(rc|un|pn|pi)\s|\bRemov|\bPurge|Depends|candi
 
 func (r *Reader) loaded(v string, s Evidence) {
 	if d, err := version.ParseDotted(v); err == nil {
-		r.ensureDriver().LoadedVersion = d
+		driverOf(&r.c.Machine).LoadedVersion = d
 		r.say(&r.c.From.Module, s)
 	}
 }
 
-func (r *Reader) ensureDriver() *machine.Driver {
-	if r.c.Machine.Driver == nil {
-		r.c.Machine.Driver = &machine.Driver{}
+func driverOf(m *machine.Machine) *machine.Driver {
+	if m.Driver == nil {
+		m.Driver = &machine.Driver{}
 	}
-	return r.c.Machine.Driver
+	return m.Driver
 }
 
 func (r *Reader) smiCUDA(v string, s Evidence) {

@@ -36,7 +36,7 @@ var interpreterReaders = []reader{
 	},
 	{`\bwhich python[\d.]*\W{1,8}(/[\w./ -]*/python[\d.]*)\b`, func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) }},
 	{`(?:^|["'\s(=])((?:[A-Za-z]:)?[\\/][^"'<>|]*?)[\\/]lib(?:64)?[\\/](?:python3\.\d+[\\/])?site-packages[\\/]torch\b`,
-		func(r *Reader, m []string, s Evidence) { r.environment(m[1]) }},
+		func(r *Reader, m []string, s Evidence) { environment(&r.c.Place, m[1]) }},
 	{`\bpipx install (?:--?\S+ )*([a-z][\w.-]*)`, func(r *Reader, m []string, s Evidence) { r.c.Place.Pipx = m[1] }},
 	{`sys\.executable\b`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
@@ -47,8 +47,8 @@ var interpreterReaders = []reader{
 
 // environment takes the directory of a virtual environment that a traceback's paths name, and
 // with it how its Python is called. Other directories, such as the system's, are nobody's to call.
-func (r *Reader) environment(dir string) {
-	if r.c.Place.Interpreter != "" || len(dir) > 80 || !plainPath().MatchString(dir) {
+func environment(of *Place, dir string) {
+	if of.Interpreter != "" || len(dir) > 80 || !plainPath().MatchString(dir) {
 		return
 	}
 	base := strings.ToLower(dir[strings.LastIndexAny(dir, `/\`)+1:])
@@ -57,11 +57,11 @@ func (r *Reader) environment(dir string) {
 	switch {
 	case strings.Contains(lower, "conda") || strings.Contains(lower, "/envs/") || strings.Contains(lower, "miniforge"):
 	case strings.HasSuffix(base, "env") && windows:
-		r.c.Place.Interpreter = dir + `\Scripts\python.exe`
+		of.Interpreter = dir + `\Scripts\python.exe`
 	case strings.HasSuffix(base, "env"):
-		r.c.Place.Interpreter = dir + "/bin/python"
+		of.Interpreter = dir + "/bin/python"
 	case windows && base == "python" && strings.HasSuffix(lower, "/system/python"): // of a program that brings its own
-		r.c.Place.Interpreter = dir + `\python.exe`
+		of.Interpreter = dir + `\python.exe`
 	}
 }
 

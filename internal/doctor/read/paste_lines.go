@@ -81,7 +81,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 				continue
 			}
 			if m := r.match(&due[i], l); m != nil && !isSource(l) && (vain == "" || !strings.Contains(vain, m[0])) {
-				matched = !joined || !r.already(said.Line, t.Message)
+				matched = !joined || !already(r.c.Hits, said.Line)
 				if matched {
 					r.hit(n, m, said)
 				}
@@ -192,13 +192,9 @@ func (r *Reader) exhausted() bool {
 
 // already reports whether either line of a pair held a message of its own: then
 // the pair says nothing more.
-func (r *Reader) already(line, message int) bool {
-	for i := len(r.c.Hits) - 1; i >= 0 && i >= len(r.c.Hits)-3; i-- {
-		if h := r.c.Hits[i]; h.At.Line >= line {
-			return true
-		}
-	}
-	return false
+func already(hits []Hit, line int) bool {
+	last := hits[max(0, len(hits)-3):]
+	return slices.ContainsFunc(last, func(h Hit) bool { return h.At.Line >= line })
 }
 
 func (r *Reader) hit(n int, m []string, said Evidence) {
