@@ -16,8 +16,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/libraries"
 	"envfix/internal/probe/platform"
@@ -146,4 +148,41 @@ func loginNode(h *sysroot.Host, m machine.Machine) bool {
 		}
 	}
 	return false
+}
+
+// What callers name of GPUs: the device table's rows, and the child's words.
+type (
+	PCI        = gpu.PCI
+	Device     = gpu.Device
+	Sampler    = gpu.Sampler
+	SampledGPU = nvmlchild.SampledGPU
+	Reading    = nvmlchild.Reading
+	SampleLine = nvmlchild.SampleLine
+)
+
+// HasNVML says whether this build can load NVIDIA's library here.
+func HasNVML() bool { return gpu.HasNVML() }
+
+// StartSampling is [gpu.StartSampling].
+func StartSampling(self string, every time.Duration, env []string) (*Sampler, string) {
+	return gpu.StartSampling(self, every, env)
+}
+
+// Around reads what stands around the GPUs. It starts nothing.
+func Around(o Options) *machine.Around {
+	h := o.host()
+	kernels := python.Kernels(h)
+	if h.OS != "linux" {
+		return &machine.Around{Kernels: kernels}
+	}
+	a := &machine.Around{Kernels: kernels, Switches: gpu.Switches(h), SharedMem: platform.SharedMem(h)}
+	platform.Limits(h, a)
+	a.Nodes, a.Networks = gpu.Nodes(h), h.Names("/sys/class/net")
+	if !platform.InContainer(h) {
+		if a.Switches > 0 {
+			a.Fabric = gpu.Fabric(h)
+		}
+		a.CDI = gpu.CDI(h)
+	}
+	return a
 }

@@ -152,15 +152,11 @@ func firstWords(a answer) string {
 // nvmlOwnVersion turns NVML's own version into the driver's that it belongs to:
 // since branch 410 it carries the CUDA major in front, 12.535.129.03.
 func nvmlOwnVersion(s string) version.Dotted {
-	v := version.ReadDotted(s)
-	if machine.PlausibleDriver(v) {
+	if v := plausible(s); !v.IsZero() {
 		return v
 	}
 	_, rest, _ := strings.Cut(s, ".")
-	if v = version.ReadDotted(rest); machine.PlausibleDriver(v) {
-		return v
-	}
-	return version.Dotted{}
+	return plausible(rest)
 }
 
 // childName is the name that the child is started under: the one that this

@@ -4,11 +4,15 @@ package packages
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -57,7 +61,7 @@ func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 		d.Tags = append(d.Tags, text.Printable(m[1]))
 	}
 	d.Indexed = cachedByUV(h, d.Name, d.Version)
-	d.Origin = cameFrom(h, h.Bytes(info+"/direct_url.json", 64<<10))
+	d.Origin = cameFrom(h, info)
 	if !python.TorchSet().MatchString(d.Name) {
 		recorded(h, &d, info)
 	}
@@ -94,10 +98,18 @@ type directURL struct {
 	} `json:"vcs_info"`
 }
 
+// direct reads the one of a distribution; zero where there is none.
+func direct(h *sysroot.Host, info string) (u directURL) {
+	if json.Unmarshal(h.Bytes(info+"/direct_url.json", 64<<10), &u) != nil {
+		return directURL{}
+	}
+	return u
+}
+
 // cameFrom reads a direct_url.json; nil where there is none.
-func cameFrom(h *sysroot.Host, text []byte) *machine.DirectURL {
-	var u directURL
-	if len(text) == 0 || json.Unmarshal(text, &u) != nil || u.URL == "" {
+func cameFrom(h *sysroot.Host, info string) *machine.DirectURL {
+	u := direct(h, info)
+	if u.URL == "" {
 		return nil
 	}
 	o := &machine.DirectURL{Kind: machine.FromArchive, URL: u.URL, Subdirectory: u.Subdirectory}
@@ -196,4 +208,69 @@ func recorded(h *sysroot.Host, d *machine.HeldDist, info string) {
 			d.Links = libraries.AddLinks(h, d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
 		}
 	}
+}
+
+// settled is how much later than RECORD a file of an installation may have been
+// written: RECORD is the last that pip and uv write. A file that is newer is read.
+const settled = 2 * time.Second
+
+// whole reports whether every file of a distribution is there as its RECORD lists it:
+// regular, of that size, and where it was written later, of that hash. Reading them
+// all is left to the copy itself.
+func whole(h *sysroot.Host, files []machine.RecordFile, info string) bool {
+	record, err := os.Lstat(h.Real(info + "/RECORD"))
+	if err != nil {
+		return false
+	}
+	site, after := path.Dir(info), record.ModTime().Add(settled)
+	return !slices.ContainsFunc(files, func(f machine.RecordFile) bool {
+		name := path.Clean(f.Path)
+		if path.Base(path.Dir(name)) == "__pycache__" || f.Hash == "" && path.Dir(name) == path.Base(info) {
+			return false // byte code comes and goes, also what a wheel brought; the rest is the installer's own
+		}
+		if !strings.HasPrefix(f.Hash, "sha256=") || path.IsAbs(name) {
+			return true
+		}
+		at := h.Real(site + "/" + name)
+		st, err := os.Lstat(at)
+		if err != nil || !st.Mode().IsRegular() || f.Size > 0 && st.Size() != f.Size {
+			return true
+		}
+		return st.ModTime().After(after) && !hashed(at, strings.TrimPrefix(f.Hash, "sha256="))
+	})
+}
+
+// mostHashed bounds what is read of a file that was changed.
+const mostHashed = 1 << 28
+
+func hashed(file, want string) bool {
+	sum := sha256.Sum256(sysroot.ReadFile(file, mostHashed))
+	return base64.RawURLEncoding.EncodeToString(sum[:]) == strings.TrimRight(want, "=")
+}
+
+// cachedByUV reports whether uv's cache holds this version of a package from the
+// default index, which has a directory of its own there; other indexes are in
+// another (wheels-v5/pypi and wheels-v5/index, uv 0.4 to 0.13).
+func cachedByUV(h *sysroot.Host, name, version string) bool {
+	if version == "" || strings.Contains(name, "/") {
+		return false
+	}
+	root := h.Env["UV_CACHE_DIR"]
+	if root == "" {
+		if root = h.Env["XDG_CACHE_HOME"]; root == "" {
+			root = h.Home + "/.cache"
+		}
+		root += "/uv"
+	}
+	if !path.IsAbs(root) {
+		return false
+	}
+	for _, bucket := range h.Names(root) {
+		if strings.HasPrefix(bucket, "wheels-v") && slices.ContainsFunc(h.Names(root+"/"+bucket+"/pypi/"+name), func(file string) bool {
+			return strings.HasPrefix(file, version+"-")
+		}) {
+			return true
+		}
+	}
+	return false
 }

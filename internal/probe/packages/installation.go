@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -30,12 +29,7 @@ func Installation(h *sysroot.Host, torch machine.Package) *machine.Installation 
 		return nil
 	}
 	i := &machine.Installation{By: python.Installer(h, info), Asked: h.Exists(info + "/REQUESTED")}
-	var direct struct {
-		URL string `json:"url"`
-	}
-	if json.Unmarshal(h.Bytes(info+"/direct_url.json", 1<<16), &direct) == nil {
-		i.From = variables.Redact(direct.URL)
-	}
+	i.From = variables.Redact(direct(h, info).URL)
 	at := installed(h, info)
 	prefix := path.Dir(path.Dir(path.Dir(path.Dir(info))))
 	if record := condaRecordOf(h, prefix); record != "" {

@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"encoding/json"
 	"os"
 	"path"
 	"runtime"
@@ -75,9 +74,8 @@ func foreignPlatform(wheel []byte, os, arch string) string {
 // movedSource is where the sources of a distribution were that is installed in place of
 // them (PEP 610), if they are not there any more; "" all is well.
 func movedSource(h *sysroot.Host, info string) string {
-	var u directURL
-	data := h.Bytes(info+"/direct_url.json", 64<<10)
-	if data == nil || json.Unmarshal(data, &u) != nil || u.Dir == nil || !u.Dir.Editable {
+	u := direct(h, info)
+	if u.Dir == nil || !u.Dir.Editable {
 		return ""
 	}
 	if dir := localPath(u.URL); dir != "" && !h.Exists(path.Join(dir, u.Subdirectory)) {

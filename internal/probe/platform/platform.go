@@ -194,11 +194,7 @@ func l4t(h *sysroot.Host) string {
 	if m == nil {
 		return ""
 	}
-	v, err := version.ParseDotted(m[1] + "." + m[2])
-	if err != nil {
-		return ""
-	}
-	return v.String()
+	return version.ReadDotted(m[1] + "." + m[2]).String()
 }
 
 var tegraChip = lazy.Regexp(`nvidia,(tegra\d+)`)

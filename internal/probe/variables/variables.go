@@ -60,3 +60,54 @@ func (o *Origins) ofValue(variable, value string) []machine.Origin {
 	}
 	return out
 }
+
+// The environment variables that change what Python, an installer or a GPU
+// library does. The rest of the environment is nobody's business.
+var (
+	envNames = map[string]bool{
+		"LD_LIBRARY_PATH": true, "LD_PRELOAD": true, "LD_BIND_NOW": true, "DYLD_LIBRARY_PATH": true, "PATH": true,
+		"VIRTUAL_ENV": true, "CONDA_PREFIX": true, "CONDA_DEFAULT_ENV": true, "CONDA_EXE": true, "CONDA_OVERRIDE_CUDA": true, "CONDA_CHANNELS": true, "CONDA_PKGS_DIRS": true, "MAMBA_EXE": true, "MAMBA_ROOT_PREFIX": true,
+		"PYTHONPATH": true, "PYTHONHOME": true, "PYTHONNOUSERSITE": true, "PYENV_VERSION": true, "PYENV_ROOT": true,
+		"http_proxy": true, "https_proxy": true, "no_proxy": true, "all_proxy": true, "HTTP_PROXY": true, "HTTPS_PROXY": true, "NO_PROXY": true, "ALL_PROXY": true,
+		"SSL_CERT_FILE": true, "SSL_CERT_DIR": true, "REQUESTS_CA_BUNDLE": true, "CURL_CA_BUNDLE": true,
+		"TORCH_CUDA_ARCH_LIST": true, "TORCH_HOME": true, "TORCHINDUCTOR_CACHE_DIR": true, "XLA_FLAGS": true, "OMP_NUM_THREADS": true,
+		"SLURM_JOB_ID": true, "PBS_JOBID": true, "LSB_JOBID": true, "KUBERNETES_SERVICE_HOST": true, "WSL_DISTRO_NAME": true, "JETSON_JETPACK": true,
+		"COLAB_RELEASE_TAG": true, "KAGGLE_KERNEL_RUN_TYPE": true, "CODESPACES": true, "RUNPOD_GPU_COUNT": true, "REMOTE_CONTAINERS": true, "GITHUB_ACTIONS": true, "JUPYTERHUB_API_URL": true,
+		"GPU_DEVICE_ORDINAL": true, "ZE_AFFINITY_MASK": true, "ONEAPI_DEVICE_SELECTOR": true,
+	}
+	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "BNB_", "PIP_", "UV_"}
+	envSecret   = lazy.Regexp(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
+	// user:password@ or token@ of a URL.
+)
+
+// Environ returns the variables that matter, without credentials.
+func Environ(h *sysroot.Host) map[string]string {
+	out := map[string]string{}
+	for name, value := range h.Env {
+		if !matters(name) || len(value) > 32<<10 {
+			continue
+		}
+		if at := strings.LastIndexByte(value, '@'); at >= 0 && !strings.Contains(value, "://") && strings.HasSuffix(strings.ToLower(name), "_proxy") {
+			value = "***" + value[at:] // curl takes such a proxy, too
+		}
+		out[name] = Redact(value)
+	}
+	return out
+}
+
+func matters(name string) bool {
+	if envNames[name] {
+		return true
+	}
+	for _, p := range envPrefixes {
+		if strings.HasPrefix(name, p) {
+			return !envSecret().MatchString(name)
+		}
+	}
+	return false
+}
+
+// Redact removes the credentials of every URL in a text, and control characters.
+func Redact(s string) string {
+	return text.Printable(text.Redact(s))
+}

@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"io/fs"
+	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,3 +21,7 @@ func majorOf(i fs.FileInfo) (uint64, bool) {
 
 // mayOpen reports whether this user may read and write a file.
 func mayOpen(file string) bool { return unix.Access(file, unix.R_OK|unix.W_OK) == nil }
+
+// ownGroup keeps the terminal's Ctrl-C from the child: it ends when its parent
+// wants it to, after the job.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
