@@ -263,7 +263,7 @@ var torchSymbol = lazy.Regexp(`^_Z\w*?(3c10|2at|5torch|6caffe2)|^aoti_torch_`)
 var cudaOfFile = lazy.Regexp(`_cuda(\d\d)(\d)(?:_\w+)?\.so$`)
 
 // extensions binds the machine code of other packages that asks for torch's libraries, or for
-// those of CUDA.
+// those of CUDA beside a torch that brings some.
 func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForCUDA) {
 	needed := python.Needs(e.Dists, "torch")
 	for _, d := range e.Dists {
@@ -288,7 +288,11 @@ func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForC
 
 func (l *linker) extension(d python.Dist, file string) {
 	o := l.Read(file)
-	if o == nil || !slices.ContainsFunc(o.Needed, brought().MatchString) && !slices.ContainsFunc(d.Needs, func(line string) bool { return python.RequiredName(line) == "torch" }) {
+	cuda := slices.ContainsFunc(l.All, func(x *loader.Object) bool { return strings.HasPrefix(x.Name, "libcudart.so") })
+	asks := func(n string) bool {
+		return strings.HasPrefix(n, "libtorch") || strings.HasPrefix(n, "libc10") || cuda && brought().MatchString(n)
+	}
+	if o == nil || !slices.ContainsFunc(o.Needed, asks) && !slices.ContainsFunc(d.Needs, func(line string) bool { return python.RequiredName(line) == "torch" }) {
 		return
 	}
 	dist := d.Name
