@@ -31,8 +31,9 @@ func Misnamed(m *matrix.Matrix, r Request) error {
 	return naming{&problem{m: m, req: request{Request: r}}}.checkNames()
 }
 
-func (s naming) isFramework(name string) bool {
-	return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
+// stands reports whether a name stands for packages of several CUDAs.
+func (s naming) stands(name string) bool {
+	return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return plainName(f.Package) == name })
 }
 
 // checkNames returns the first [NameError] of the requirements that AsNamed does not
@@ -45,7 +46,7 @@ func (s naming) checkNames() error {
 		}
 		real, meant := s.p.m.KnownName(r.Name)
 		switch {
-		case s.isFramework(r.Name) && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
+		case s.stands(r.Name) && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
 		case meant.Meant != "":
 			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why}
 		case real || len(r.Name) < 4:
