@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,23 @@ func TestEmptyContainer(t *testing.T) {
 	h.Installed[0].Version, h.Installed[0].CUDA = "2.9.1+cpu", new("")
 	if r := Examine(know.Embedded(), read.FromMachine(h)); r.Verdict != Healthy {
 		t.Errorf("a CPU build: %v", checksOf(r))
+	}
+}
+
+// An environment that was made without a GPU, in a container: no card is to be reseated.
+func TestNoGPUInContainer(t *testing.T) {
+	cuda := "12.8"
+	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Environment: machine.Container},
+		Installed: []machine.Package{{Name: "torch", Version: "2.9.1+cu128", CUDA: &cuda}}}
+	patient := read.FromMachine(h)
+	patient.WithoutGPU = true
+	for _, f := range Examine(know.Embedded(), patient).Findings {
+		if said := strings.Join(f.Fix, "\n"); f.Check == "GPU004" && (strings.Contains(said, "reseat") || !strings.Contains(said, "--gpus all")) {
+			t.Errorf("%s: %s", f.Check, said)
+		}
+	}
+	if !slices.Contains(checksOf(Examine(know.Embedded(), patient)), "GPU004") {
+		t.Error("nothing is said of the GPU")
 	}
 }
 
