@@ -41,7 +41,8 @@ EXAMPLES
 EXIT STATUS
   0 done · 1 failed · 2 usage · 3 nothing fits · 4 changes are pending
   5 stale plan · 6 privilege needed · 7 waiting for a reboot · 8 busy
-  9 preflight · 10 integrity · 11 verification · 130 interrupted
+  9 preflight · 10 integrity · 11 verification · 12 cannot be told
+  130 interrupted
 
 MORE
   envfix COMMAND --help           flags, examples and exit codes of a command

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"envfix/internal/fail"
 
 	"github.com/urfave/cli/v2"
 )
@@ -20,7 +24,12 @@ func TestHelpTexts(t *testing.T) {
 			t.Errorf("%s is in %d groups of the help", c.Name, n)
 		}
 	}
-	narrow(t, nil)
+	program := narrow(t, nil)
+	for code := range fail.Unknown + 1 {
+		if !regexp.MustCompile(fmt.Sprintf(`[ \n]%d [a-z]`, code)).MatchString(program) {
+			t.Errorf("the program's help has no exit code %d", code)
+		}
+	}
 	each(commands(), nil, func(path []*cli.Command) {
 		text := narrow(t, path)
 		if c := path[len(path)-1]; len(c.Subcommands) == 0 && !strings.Contains(text, "EXAMPLES\n") {
