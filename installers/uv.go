@@ -73,7 +73,7 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 		py = b.choice.Python
 		why := "there is no interpreter of " + py
 		if unseen(b.r, b.h) {
-			why = "nobody looked whether it is there, and then this does nothing"
+			why = "nobody looked whether that machine has one"
 		}
 		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: why + "; uv keeps its own beside the system's",
 			Run: &plan.Run{Argv: u.command(b, exe, "python", "install", py), Env: b.src.online(u)}, Bytes: 0})

@@ -26,7 +26,7 @@ type Runner func(ctx context.Context, stdin string, args ...string) (string, err
 type Options struct {
 	Version string
 	Run     Runner
-	Hide    func(string) string // takes out what is nobody else's business; nil: nothing
+	Hide    func(string) string // takes out what is nobody else's business
 }
 
 // New returns the server with all its tools.
@@ -254,15 +254,10 @@ func add[In any](s *mcp.Server, o Options, name, about string, command func(In) 
 			return nil, nil, err
 		}
 		said, err := o.Run(ctx, c.stdin, c.args...)
-		if err != nil && o.Hide != nil {
+		if err != nil {
 			return nil, nil, errors.New(o.Hide(err.Error()))
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if o.Hide != nil {
-			said, c.after = o.Hide(said), o.Hide(c.after)
-		}
+		said, c.after = o.Hide(said), o.Hide(c.after)
 		said = oneScreen(said, "envfix "+text.Command(c.args...))
 		if c.after != "" {
 			said += "\n" + c.after + "\n"
