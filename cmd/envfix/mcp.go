@@ -39,7 +39,7 @@ EXIT STATUS
 		Action: taking(0, func(c *cli.Context) error {
 			o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}
 			if c.Bool("show-paths") {
-				o.Hide = func(s string) string { return s }
+				o.Hide = nil
 			}
 			err := mcpserver.New(o).Run(c.Context, mcpserver.Stdio(os.Stdin, toClient{stdout()}))
 			if errors.Is(err, mcp.ErrConnectionClosed) {

@@ -26,11 +26,14 @@ type Runner func(ctx context.Context, stdin string, args ...string) (string, err
 type Options struct {
 	Version string
 	Run     Runner
-	Hide    func(string) string // takes out what is nobody else's business
+	Hide    func(string) string // takes out what is nobody else's business; nil: nothing
 }
 
 // New returns the server with all its tools.
 func New(o Options) *mcp.Server {
+	if o.Hide == nil {
+		o.Hide = func(s string) string { return s }
+	}
 	s := mcp.NewServer(
 		&mcp.Implementation{Name: "envfix", Title: "envfix: PyTorch on the GPU that is there", Version: o.Version},
 		&mcp.ServerOptions{
