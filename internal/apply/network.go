@@ -28,6 +28,9 @@ const proxyHint = reach.NetworkHint
 // netFaults are what pip 23 to 24, uv 0.13, conda and apt print; the first that
 // fits counts. See TestNetworkFails for where the words come from.
 var netFaults = []netFault{
+	{words: []string{"the network was disabled"}, // uv --offline
+		what: "it is not in uv's cache, and `--offline` uses no network",
+		hint: "drop `--offline`, or have `envfix lock bundle` bring the files from where there is a network"},
 	{words: []string{"proxy authentication required", "proxy authorization required"},
 		what: "the proxy wants a user name and a password",
 		hint: "`export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT`: envfix passes it on, and prints and stores it nowhere"},

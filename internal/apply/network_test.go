@@ -125,6 +125,7 @@ func TestNetworkFails(t *testing.T) {
 		what   string // in the error
 		hint   string
 	}{
+		{"offline", plain, func(r *plan.Run) { r.Argv, r.Env["UV_CACHE_DIR"] = append(r.Argv, "--offline"), t.TempDir() }, []string{"uv"}, 1, "not in uv's cache", "lock bundle"},
 		{"503 for ever", down, set(), []string{"uv"}, 2, "the index is out of order, 2 times", "--mirror"},
 		{"a proxy that wants a password", safe, through(""), tools, 1, "the proxy wants a user name and a password", "HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"},
 		{"the wrong password", plain, through("me:wr0ng-canary@"), []string{"uv"}, 1, "the proxy wants a user name and a password", "USER:PASSWORD"},
