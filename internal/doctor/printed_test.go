@@ -58,6 +58,8 @@ func TestSlotsOfSentences(t *testing.T) {
 		"ValueError: Frobbing is only supported for wound frobnicators.":                   {`has "Frobbing" only for wound frobnicators`},
 		"ValueError: You requested 4 GPUs but this machine only has 1 devices.":            {"more GPUs than this process sees", "nvidia-smi -L"},
 		"ImportError: You need to install sacremoses to use XLMTokenizer.":                 {"needs the package sacremoses"},
+		"ModuleNotFoundError: No module named 'distutils'":                                 {"which Python had once", "no package of that name"},
+		"ModuleNotFoundError: No module named '_ctypes'":                                   {"a part of Python itself", "no package of an index"},
 		"RuntimeError: found NaN in the loss of step 3":                                    {"NaN or infinite"},
 		"ValueError: the launch requires `--data-parallel-size-local 1`; got 8.":           {"where --data-parallel-size-local is given"},
 		"RuntimeError: foo does not have a kernel registered for cuda:0. It is not found":  {"the program"},
