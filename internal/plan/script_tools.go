@@ -49,7 +49,7 @@ func (s *script) elsewhere(r Run) Run {
 	case program == "uv" || program == "conda":
 		r.Argv[0] = "{" + program + "}"
 	case program == "python":
-		r.Argv = slices.Concat([]string{"{python}"}, r.Argv[slices.Index(r.Argv, "-m"):])
+		r.Argv = slices.Concat([]string{"{python}"}, r.Argv[max(slices.Index(r.Argv, "-m"), 1):]) // without py's own version
 	}
 	for i, a := range r.Argv {
 		if i > 0 && r.Argv[i-1] == "--python" && path.IsAbs(a) {
