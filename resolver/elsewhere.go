@@ -153,6 +153,14 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
 			continue
 		}
+		if s.p.frameworks().needsNoTorch(r.Name) && rows[0].Kind != "stub" {
+			gpus := s.p.vendor(machine.NVIDIA)
+			if s.p.req.accel() == cpu {
+				gpus = nil
+			}
+			out = append(out, s.p.frameworks().waysOf(r, gpus)...)
+			continue
+		}
 		t := s.p.without(names...)
 		if t == nil {
 			continue
@@ -228,8 +236,6 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 	}
 	switch {
 	case other == nil:
-	case rows[0].Alone:
-		out = append(out, line(other))
 	default:
 		ask := fmt.Sprintf("`--build %s`", other.Label)
 		if m := version.Minor(other.Release.Torch.String()); m != version.Minor(chosen.Release.Torch.String()) {
@@ -239,7 +245,7 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 			r.Name, torchName(other), torchName(chosen), ask, line(other)))
 	}
 	for _, e := range rows {
-		if e.Build != "" && (len(out) == 0 || other != nil || e.Alone) && (len(e.CUDA) == 0 || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
+		if e.Build != "" && (len(out) == 0 || other != nil) && (len(e.CUDA) == 0 || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
 			return append(out, q.buildText(r, e, chosen))
 		}
 	}
@@ -281,17 +287,14 @@ func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
 
 // command is how an offer is installed, and what is known of it.
 func (q packages) command(name string, o offer, b *matrix.Build) string {
-	url, beside := o.url(q.a, b), "beside "+torchName(b)
-	if o.row.Alone {
-		beside = "with what it depends on from the default one"
-	}
+	url := o.url(q.a, b)
 	switch {
 	case o.row.SHA256 != "":
 		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file",
 			name, o.version, torchName(b), url, o.row.SHA256, name)
 	case o.row.Kind == "index":
-		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` %s (not proven: nobody read its wheels)",
-			name, name, url, beside)
+		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)",
+			name, name, url, torchName(b))
 	case o.row.Kind == "find-links":
 		ask := name
 		if o.row.Pin != "" {
@@ -318,14 +321,11 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
 	}
-	beside, toolkit := " beside "+torchName(b), "the CUDA toolkit "+b.CUDA.MajorMinor()+", then "
-	if e.Alone {
-		beside = ""
-	}
+	toolkit := "the CUDA toolkit " + b.CUDA.MajorMinor() + ", then "
 	if b.CUDA.IsZero() {
 		toolkit = ""
 	}
-	s := fmt.Sprintf("source build of %s%s: %s`%s`", name, beside, toolkit, text)
+	s := fmt.Sprintf("source build of %s beside %s: %s`%s`", name, torchName(b), toolkit, text)
 	if e.Kind == "build" && e.Note != "" {
 		s += "; " + e.Note
 	}
