@@ -55,7 +55,7 @@ func command(t *testing.T, stdin []byte, program string, args ...string) []byte 
 // The one file, and with the figures what has to come before the first answer as a
 // server would compress it: brotli's best takes half a minute.
 func sizes(t *testing.T, node, site string) {
-	const first, whole = 1_600_000, 3_300_000 // bytes; the data of more wheels is in it
+	const first, whole = 1_600_000, 3_200_000
 	info, err := os.Stat(filepath.Join(filepath.Dir(site), "envfix.html"))
 	if err != nil {
 		t.Fatal(err)

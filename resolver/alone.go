@@ -1,0 +1,97 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/version"
+	"envfix/matrix"
+)
+
+// Wheels of an index of its own whose code nobody has read and in which torch has no say,
+// such as llama-cpp-python's: what they compile at run time is not known, so the newest
+// CUDA that the driver runs natively is named, not one that minor versions admit.
+
+// waysOf are the index and the build of such a package, for the GPUs or the CPU.
+func (s frameworks) waysOf(r pep508.Requirement, gpus []machine.GPU) []string {
+	var out []string
+	for _, e := range s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch) {
+		out = append(out, s.wayAlone(r, e, gpus)...)
+	}
+	return out
+}
+
+// wayAlone is what one row offers: its index for the newest CUDA that runs here, and the
+// build.
+func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {
+	var out []string
+	pythons := s.p.pythons()
+	fits := len(e.Pythons) == 0 || slices.ContainsFunc(pythons, func(p py) bool { return slices.Contains(e.Pythons, p.String()) })
+	label, why := s.labelAlone(e, gpus)
+	switch {
+	case e.Kind != "index":
+	case label != "" && fits:
+		out = append(out, fmt.Sprintf("%s has an index of its own for %s: `pip install '%s' --index-url %s --no-deps`, what it depends on from the default one (not proven: nobody read its wheels)",
+			r.Name, label, plainText(r), strings.ReplaceAll(e.URL, "{cuda}", label)))
+	case label != "":
+		out = append(out, fmt.Sprintf("%s has an index of its own for %s, with wheels for Python %s: `--python %s`", r.Name, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))
+	case why != "":
+		out = append(out, fmt.Sprintf("the index of %s has no wheel that serves: %s", r.Name, why))
+	}
+	if e.Build == "" || len(gpus) == 0 == slices.ContainsFunc(e.CUDA, isCUDA) {
+		return out
+	}
+	need := ""
+	if len(gpus) > 0 {
+		need = "the CUDA toolkit" + s.toolkitAlone() + ", then "
+	}
+	return append(out, fmt.Sprintf("source build of %s: %s`%s`", r.Name, need, strings.ReplaceAll(e.Build, "pip install "+r.Name, "pip install '"+plainText(r)+"'")))
+}
+
+func isCUDA(label string) bool { _, ok := matrix.LabelCUDA(label); return ok }
+
+// labelAlone is the newest CUDA of a row that the driver and the GPUs run, or what the row
+// has for machines without; why: none is.
+func (s frameworks) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, why string) {
+	d := s.p.installed()
+	for _, l := range slices.Backward(e.CUDA) {
+		v, ok := matrix.LabelCUDA(l)
+		switch {
+		case !ok && len(gpus) == 0:
+			return l, ""
+		case !ok || len(gpus) == 0:
+			continue
+		case d.compared && !d.cuda.IsZero() && d.cuda.Less(v):
+			why = fmt.Sprintf("driver %s runs CUDA %s natively, and they begin with CUDA %s", d.version, d.cuda, v)
+			continue
+		}
+		if g, first := s.newerThan(gpus, v); first != "" {
+			return "", fmt.Sprintf("CUDA %s knows no %s: that begins with CUDA %s", v, g, first)
+		}
+		return l, ""
+	}
+	return "", why
+}
+
+// newerThan is a GPU that a CUDA has no code for, and the first CUDA that has.
+func (s frameworks) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first string) {
+	for _, g := range gpus {
+		if a, ok := s.p.m.Arch(g.SM); ok && a.FirstCUDA != "" {
+			if v, err := version.ParseDotted(a.FirstCUDA); err == nil && cu.Less(v) {
+				return gpuName(g), a.FirstCUDA
+			}
+		}
+	}
+	return "", ""
+}
+
+// toolkitAlone is the newest CUDA that the driver supports natively, as a word.
+func (s frameworks) toolkitAlone() string {
+	if d := s.p.installed(); d.compared && !d.cuda.IsZero() {
+		return " " + d.cuda.String()
+	}
+	return ""
+}
