@@ -176,6 +176,40 @@ func TestRollbackToWhatWasInUse(t *testing.T) {
 	back("2.11.0+cu126")
 }
 
+// An environment that a script of `plan --sh` made lies among ours and has no record: it is
+// somebody's, in use by whichever link, and gone back to like every other.
+func TestEnvironmentOfAScript(t *testing.T) {
+	for name, link := range map[string]func(b *bench) string{
+		"by its whole path": func(b *bench) string { return filepath.Join(b.dir, genPath("20261126")) },
+		"from beside":       func(*bench) string { return genPath("20261126") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			made := b.mustApply(b.plan("2.12.0+cu126"))
+			at := func(name string) string { return filepath.Join(b.dir, name) }
+			err := errors.Join(os.Rename(at(genPath(made.Generation)), at(genPath("20261126"))), os.Remove(at(markerPath(made.Generation))), os.RemoveAll(at(journalName)),
+				os.Remove(at(".venv")), os.Symlink(link(b), at(".venv")), os.Mkdir(at(genPath("garbage")), 0o755),
+				os.Mkdir(at(genPath("others")), 0o755), os.Symlink(at(genPath("others")), at("other")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.mustApply(b.plan("2.13.0+cu126"))
+			if _, err := b.open().Abandon(); err != nil { // begins as every change does
+				t.Fatal(err)
+			}
+			for dir, stays := range map[string]bool{"20261126": true, "others": true, "garbage": false} {
+				if _, err := os.Stat(at(genPath(dir))); stays == gone(err) {
+					t.Errorf("%s: %v", dir, err)
+				}
+			}
+			g, err := b.open().Rollback("")
+			if err != nil || g.ID != "20261126" || b.torch() != "2.12.0+cu126" {
+				t.Errorf("back to %+v, torch %s: %v", g, b.torch(), err)
+			}
+		})
+	}
+}
+
 func TestStalePlan(t *testing.T) {
 	b := newBench(t)
 	was := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Driver: &machine.Driver{}}

@@ -232,10 +232,23 @@ func (e *Env) Current() string {
 		return ""
 	}
 	id, yes := strings.CutPrefix(to, gensDir+"/")
+	if filepath.IsAbs(to) { // as the scripts of `plan --sh` write it
+		id, yes = e.among(to)
+	}
 	if !yes || strings.Contains(id, "/") {
 		return ""
 	}
 	return id
+}
+
+// among is the id of a directory among the generations, as a link names it whole.
+func (e *Env) among(to string) (id string, yes bool) {
+	to, err := filepath.EvalSymlinks(to)
+	if err != nil {
+		return "", false
+	}
+	gens, err := filepath.EvalSymlinks(e.path(gensDir))
+	return filepath.Base(to), err == nil && filepath.Dir(to) == gens
 }
 
 // forget removes a generation: first what makes it complete, then the rest, so

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/system"
 )
@@ -26,6 +27,9 @@ func (e *Env) recover(j *journal) ([]string, error) {
 		return said, err
 	}
 	if err := e.sweep(); err != nil {
+		return said, err
+	}
+	if err := e.takeIn(); err != nil {
 		return said, err
 	}
 	removed, err := e.removeGarbage()
@@ -90,6 +94,40 @@ func (e *Env) sweep() error {
 		return err
 	}
 	return e.root.Mkdir(tmpDir, 0o700)
+}
+
+// takeIn makes generations of directories among them that a link beside uses and that no
+// apply completed: the scripts of `plan --sh` make such. They are somebody's environments.
+func (e *Env) takeIn() error {
+	entries, err := fs.ReadDir(e.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		id, ours := e.among(e.path(entry.Name()))
+		if _, err := e.root.Lstat(markerPath(id)); !ours || !gone(err) {
+			continue
+		}
+		all, err := e.everyGeneration()
+		if err != nil {
+			return err
+		}
+		g := Generation{ID: id, Env: entry.Name(), Order: 1, Created: time.Now().UTC().Format(time.RFC3339)}
+		if len(all) > 0 {
+			g.Order += all[len(all)-1].Order
+		}
+		torch, _ := fs.Glob(e.root.FS(), genPath(id)+"/lib/python3*/site-packages/torch-*.dist-info") // the pattern is well-formed
+		for _, dir := range torch {
+			g.Torch = strings.TrimSuffix(strings.TrimPrefix(path.Base(dir), "torch-"), ".dist-info")
+		}
+		if err := e.mark(g); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeGarbage removes generations that were never completed: whoever built
