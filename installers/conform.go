@@ -38,7 +38,8 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 		}
 	}
 	extra := func(ask string) bool { return strings.Contains(ask, "[") }
-	if slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), extra) && !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
+	if slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), extra) &&
+		!slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
 		return false // the plain package is there, without its CUDA
 	}
 	for _, held := range c.Holds {

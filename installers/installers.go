@@ -45,7 +45,8 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 
 // onPath puts the environment's programs first.
 func onPath(p *plan.Plan) plan.EnvFix {
-	return plan.EnvFix{Variable: "PATH", Action: "prepend", Value: strings.TrimSuffix(p.Target.Dir+"/"+p.Interpreter(), "/python"), Why: "so that `python` is this environment's"}
+	return plan.EnvFix{Variable: "PATH", Action: "prepend", Value: strings.TrimSuffix(p.Target.Dir+"/"+p.Interpreter(), "/python"),
+		Why: "so that `python` is this environment's"}
 }
 
 // describe copies what was decided.

@@ -230,7 +230,7 @@ func (m *Matrix) FrameworksOf(pkg, os, arch string) []Framework {
 type Elsewhere struct {
 	Package  string
 	Versions version.Specifier
-	Kind     string `one:"index files find-links build stub"` // index, files (a release's files, by name), find-links; a stub's source distribution compiles nothing
+	Kind     string `one:"index files find-links build stub"` // files: a release's, by name; a stub's source distribution compiles nothing
 	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
 	Pin      string // the release to ask such a page for, where it has all: "0.21.7+torch{digits}{cuda}"
 	OS, Arch string

@@ -91,7 +91,8 @@ func Unbuildable(rows []matrix.Elsewhere, gpus []machine.GPU) string {
 	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(e.Archs, gpus)) > 0 }) {
 		return ""
 	}
-	return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s", known[0].Package, gpuNames(gpus), strings.Join(known[0].Archs, ", "))
+	return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s",
+		known[0].Package, gpuNames(gpus), strings.Join(known[0].Archs, ", "))
 }
 
 // archsFor are those of a list that GPUs need, each GPU's own or the newest older one of

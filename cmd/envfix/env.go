@@ -97,7 +97,8 @@ func environment(name string) (dir, bin string, err error) {
 		if name != defaultEnv {
 			makes = append(makes, "--env", name)
 		}
-		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), Err: err, Hints: []string{"`" + ui.Clean(text.Command(makes...)) + "` makes it"}}
+		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), Err: err,
+			Hints: []string{"`" + ui.Clean(text.Command(makes...)) + "` makes it"}}
 	}
 	dir, err = filepath.Abs(name)
 	if err != nil {

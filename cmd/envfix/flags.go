@@ -78,7 +78,8 @@ func filesFlag() cli.Flag {
 func targetTable() []describe.Flag[plan.Target] {
 	return []describe.Flag[plan.Target]{
 		{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it", Field: func(t *plan.Target) any { return &t.InPlace }},
-		{Name: "as-of", Usage: "torch and packages as of `DATE`, such as 2024-05-31; what runs on the GPU as of now", Field: func(t *plan.Target) any { return &t.AsOf }},
+		{Name: "as-of", Usage: "torch and packages as of `DATE`, such as 2024-05-31; what runs on the GPU as of now",
+			Field: func(t *plan.Target) any { return &t.AsOf }},
 		{Name: "offline", Usage: "use no network", Field: func(t *plan.Target) any { return &t.Offline }},
 		{Name: "no-install-project", Usage: "install what a project requires without the project itself", Field: func(t *plan.Target) any { return &t.NoInstallProject }},
 		{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM", Field: func(t *plan.Target) any { return &t.Mirrors }},

@@ -58,7 +58,8 @@ const into = `eval "$("$ENVFIX_SHELL_PROGRAM" env --shell sh --env "$ENVFIX_SHEL
 func shellIn() ([]string, error) {
 	shell := cmp.Or(os.Getenv("SHELL"), "/bin/sh")
 	if runtime.GOOS == "windows" {
-		return []string{"powershell", "-NoExit", "-Command", `& $env:ENVFIX_SHELL_PROGRAM env --shell powershell --env $env:ENVFIX_SHELL | Out-String | Invoke-Expression`}, nil
+		return []string{"powershell", "-NoExit", "-Command",
+			`& $env:ENVFIX_SHELL_PROGRAM env --shell powershell --env $env:ENVFIX_SHELL | Out-String | Invoke-Expression`}, nil
 	}
 	switch filepath.Base(shell) {
 	case "fish":

@@ -142,7 +142,8 @@ func (e *exam) printed(matches []Match) (out []read.Printed) {
 // told is what is said of a line that a program prints: who prints it and where, what
 // kind of message it is, and what that kind asks to look at.
 func told(p read.Printed) Match {
-	m := Match{Checks: []string{}, Program: cmp.Or(p.Row.Program, strings.ToLower(p.Slots["program"]), "a program"), Cause: "none", Severity: know.Error, Fix: []string{},
+	m := Match{Checks: []string{}, Program: cmp.Or(p.Row.Program, strings.ToLower(p.Slots["program"]), "a program"),
+		Cause: "none", Severity: know.Error, Fix: []string{},
 		Line: p.At.Line, Quote: p.At.Text, Captures: map[string]string{}}
 	if p.Warning() {
 		m.Severity = know.Warning

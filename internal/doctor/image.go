@@ -35,5 +35,6 @@ func imageFix(image string, c *resolver.Choice, assumed assumption) []string {
 		return []string{"`nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv` on the host: the GPU and its driver decide which tag of " +
 			name + " has a torch for them", then}
 	}
-	return []string{fmt.Sprintf("another tag of %s, whose torch has code for this GPU and runs on its driver, as torch %s (%s) does", name, c.Torch, c.Build), then}
+	return []string{fmt.Sprintf(
+		"another tag of %s, whose torch has code for this GPU and runs on its driver, as torch %s (%s) does", name, c.Torch, c.Build), then}
 }

@@ -12,7 +12,8 @@ import (
 
 // ProveCode reads again the wheels of a package that rows of the data tell of by their
 // bytes, as a harvest does, and compares what they say.
-func (c *Client) ProveCode(ctx context.Context, m *matrix.Matrix, name string, of version.Specifier, progress func(done, total int, file string)) ([]Proof, error) {
+func (c *Client) ProveCode(ctx context.Context, m *matrix.Matrix, name string, of version.Specifier,
+	progress func(done, total int, file string)) ([]Proof, error) {
 	row := func(v version.Python, os, arch string) (e matrix.Extension, ok bool) {
 		i := slices.IndexFunc(m.Extensions, func(e matrix.Extension) bool {
 			return e.Package == name && e.Version.Compare(v) == 0 && e.OS == os && e.Arch == arch && e.Proof == matrix.ByWheel && len(e.TorchLabels) == 0

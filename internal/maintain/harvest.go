@@ -59,7 +59,8 @@ func HarvestPackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Re
 // its rows.
 func ProvePackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Requirement, progress Progress) (*Report, error) {
 	if !slices.ContainsFunc(m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && e.Proof == matrix.ByWheel }) {
-		return nil, fail.Wrong("no row of the data was read from a wheel of "+text.Printable(r.Name), "`envfix matrix harvest "+text.Printable(r.Name)+"` drafts rows")
+		return nil, fail.Wrong("no row of the data was read from a wheel of "+text.Printable(r.Name),
+			"`envfix matrix harvest "+text.Printable(r.Name)+"` drafts rows")
 	}
 	proofs, err := x.ProveCode(ctx, m, r.Name, r.Spec, progress)
 	if err != nil {

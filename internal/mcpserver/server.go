@@ -250,7 +250,8 @@ func add[In any](s *mcp.Server, o Options, name, about string, command func(In) 
 	if err != nil {
 		panic(err) // a type above that is none of JSON's
 	}
-	tool := &mcp.Tool{Name: name, Description: about, InputSchema: input, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
+	tool := &mcp.Tool{Name: name, Description: about, InputSchema: input,
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
 	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		c, err := command(in)
 		if err != nil {

@@ -197,7 +197,8 @@ func (s *psScript) verify(v Verify) {
 	if v.CUDAVisible != "" {
 		visible = text.Form(" 'CUDA_VISIBLE_DEVICES' = %s ", text.PowerShell(v.CUDAVisible))
 	}
-	s.Add("  Invoke-Step @{%s} ($gen + '/%s') @('-I', '-c', %s)\n", visible, text.Word(s.p.Interpreter()), psArgument(strings.ReplaceAll(proofCode(v, s.p.Installs().Build), `"`, "'")))
+	s.Add("  Invoke-Step @{%s} ($gen + '/%s') @('-I', '-c', %s)\n", visible, text.Word(s.p.Interpreter()),
+		psArgument(strings.ReplaceAll(proofCode(v, s.p.Installs().Build), `"`, "'")))
 }
 
 // PowerShellWords returns r as the words of one line of PowerShell, its variables first;

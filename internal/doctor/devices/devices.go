@@ -69,7 +69,8 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 			continue
 		}
 		if job := e.Machine.Env["SLURM_JOB_ID"]; job != "" && others == 0 {
-			out.Find("ACC011", evidence.Proven, e.From.Env["SLURM_JOB_ID"], evidence.Fact("%s is on the PCI bus at %s; NVML lists none", evidence.NameOf(g), g.PCIAddress)).
+			out.Find("ACC011", evidence.Proven, e.From.Env["SLURM_JOB_ID"],
+				evidence.Fact("%s is on the PCI bus at %s; NVML lists none", evidence.NameOf(g), g.PCIAddress)).
 				Says("Slurm's job %s sees none of this node's GPUs, such as the %s: it asked for none, and Slurm closes them to it", job, evidence.NameOf(g))
 			return out
 		}

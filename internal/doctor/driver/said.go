@@ -35,7 +35,8 @@ func newerPackage(e *evidence.Evidence, found evidence.Found) (out evidence.Find
 		return
 	}
 	says := fmt.Sprintf("driver %s runs torch's CUDA %s: another package that is used here is of a newer CUDA", d.Version, own)
-	ways := []string{"`pip list` names the packages of another CUDA (…-cu13, cuda-python 13): take those of torch's CUDA", "or a newer driver: `envfix plan --change-driver`"}
+	ways := []string{"`pip list` names the packages of another CUDA (…-cu13, cuda-python 13): take those of torch's CUDA",
+		"or a newer driver: `envfix plan --change-driver`"}
 	for _, p := range e.Packages {
 		m := ofCUDA().FindStringSubmatch(p.Name + "==" + p.Version)
 		if m == nil {

@@ -58,7 +58,8 @@ func (c *Class) allows(line string) bool {
 }
 
 func (k *Knowledge) addClass(r record) error {
-	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms", "alone", "kinds", "where", "warns", "question", "foreign", "soft", "needs", "none"); err != nil {
+	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms",
+		"alone", "kinds", "where", "warns", "question", "foreign", "soft", "needs", "none"); err != nil {
 		return err
 	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),

@@ -91,7 +91,8 @@ func noSuchValue(e *evidence.Evidence) (out evidence.Findings) {
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
 func activeGone(e *evidence.Evidence) (out evidence.Findings) {
 	v := e.Machine.Env["VIRTUAL_ENV"]
-	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") || e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
+	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") ||
+		e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
 		return out
 	}
 	out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
@@ -157,8 +158,10 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	dir, base := e.Files.Dir, e.Files.Base
 	program := "`" + path.Join(base, "python"+minor) + "`"
-	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s", strings.TrimSuffix(dir+"/bin/python leads to "+base, "/bin/python leads to "))).Explaining("PY002", "PY027", "PY010", "PY011")
-	anew := []string{"`envfix apply` builds it anew, with the torch that fits", "`uv venv --clear " + of + dir + "` makes it anew, then install its packages again"}
+	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s", strings.TrimSuffix(dir+"/bin/python leads to "+base, "/bin/python leads to "))).
+		Explaining("PY002", "PY027", "PY010", "PY011")
+	anew := []string{"`envfix apply` builds it anew, with the torch that fits",
+		"`uv venv --clear " + of + dir + "` makes it anew, then install its packages again"}
 	switch e.Files.Python {
 	case machine.PythonUnmade:
 		f.Says("%s has no pyvenv.cfg, by which Python knows that it is an environment: its packages are not seen, torch's neither", dir).Do(anew...)

@@ -61,7 +61,8 @@ func otherIndex(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit, v
 	if e.Did.UVProject.IsZero() {
 		f.Do("`pip install torch==" + v + "+" + label + " --index-url https://download.pytorch.org/whl/" + label + "`")
 	} else {
-		f.Do("`[[tool.uv.index]]` with the url https://download.pytorch.org/whl/"+label+" and `explicit = true`, and `[tool.uv.sources]` that takes torch and torchvision from it",
+		f.Do("`[[tool.uv.index]]` with the url https://download.pytorch.org/whl/"+label+" and `explicit = true`, "+
+			"and `[tool.uv.sources]` that takes torch and torchvision from it",
 			"what stands under `[tool.uv.pip]` counts for `uv pip` alone, not for `uv sync` and `uv add`")
 	}
 }

@@ -25,7 +25,8 @@ const maxLog = 4 << 20
 // NVIDIA's.
 func HasNVIDIA(h *sysroot.Host) bool {
 	onBus := func(p pciGPU) bool { return p.Vendor == "10de" }
-	return h.Exists("/proc/driver/nvidia/version") || slices.ContainsFunc(busGPUs(h), onBus) || h.Exists("/sys/module/nvidia") || h.Exists("/dev/nvidiactl") || h.Exists("/dev/nvidia0")
+	return h.Exists("/proc/driver/nvidia/version") || slices.ContainsFunc(busGPUs(h), onBus) ||
+		h.Exists("/sys/module/nvidia") || h.Exists("/dev/nvidiactl") || h.Exists("/dev/nvidia0")
 }
 
 // KernelLog reads the errors of GPUs since the machine started: from the kernel's

@@ -32,7 +32,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 		return machine.PythonAlien
 	case err != nil && (h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != ""):
 		return machine.PythonGone
-	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"}, h.OS+" "+platform.Arch(h)+" "+platform.ELFArch(h.Bytes(program, 64))):
+	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"},
+		h.OS+" "+platform.Arch(h)+" "+platform.ELFArch(h.Bytes(program, 64))):
 		return machine.PythonCopied
 	case h.OS != "linux" || err != nil || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):

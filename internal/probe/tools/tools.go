@@ -19,7 +19,8 @@ import (
 var toolNames = []string{
 	"uv", "pip", "pip3", "conda", "mamba", "micromamba", "pixi", "poetry", "pyenv",
 	"apt-get", "dnf", "yum", "zypper", "pacman", "apk", "nix", "sudo", "doas",
-	"nvidia-smi", "nvidia-modprobe", "nvidia-persistenced", "nv-fabricmanager", "ubuntu-drivers", "mokutil", "dkms", "modprobe", "nvcc", "rocminfo", "amd-smi", "xpu-smi",
+	"nvidia-smi", "nvidia-modprobe", "nvidia-persistenced", "nv-fabricmanager", "ubuntu-drivers", "mokutil", "dkms", "modprobe", "nvcc",
+	"rocminfo", "amd-smi", "xpu-smi",
 	"gcc", "cc", "git", "docker", "podman", "nvidia-ctk", "sbatch", "qsub", "bsub", "flux",
 }
 
