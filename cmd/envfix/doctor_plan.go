@@ -19,6 +19,7 @@ import (
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -114,8 +115,7 @@ func cureOf(r *doctor.Report, patient *read.Case) cure {
 			c.inFiles = c.inFiles || wants == nil && k.Causes[x.Cause].Mended == know.Files
 			c.repair.Rebuild = c.repair.Rebuild || wants != nil
 		}
-		again := broken(x)
-		c.again, whole = append(c.again, again...), whole && again != nil
+		c.again, whole = xslices.Once(c.again, x.Mend.Again), whole && x.Mend.Again != nil
 		c.wants = append(c.wants, wants...)
 		c.repair.Rebuild = c.repair.Rebuild || x.Mend.Rebuild
 		c.repair.Fetch = append(c.repair.Fetch, x.Mend.Fetch...)
@@ -125,17 +125,6 @@ func cureOf(r *doctor.Report, patient *read.Case) cure {
 		c.again = nil
 	}
 	return c
-}
-
-// broken are the packages of the default index that a finding's remedy installs again, in
-// the versions that are there; nil where it does anything else.
-func broken(x doctor.Finding) []string {
-	names := x.Installs()
-	if len(names) == 0 || !strings.Contains(x.Fix[0], "reinstall --no-deps") || strings.Contains(x.Fix[0], "--index-url") ||
-		slices.ContainsFunc(names, func(s string) bool { return !strings.Contains(s, "==") || strings.HasPrefix(s, "torch") }) {
-		return nil
-	}
-	return names
 }
 
 // beside are the requirements of a finding's remedy without the torch that is here and

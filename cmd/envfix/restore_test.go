@@ -32,6 +32,9 @@ func TestRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 			out, _ := s.run("envfix", "doctor", "--fix", "--yes", "--manager", manager, "--mirror", "default="+s.public.URL)
+			if !strings.Contains(out, "is copied beside by hard links") || !strings.Contains(out, "1 change: numpy 2.1.0") {
+				t.Errorf("not by the smallest change:\n%s", out)
+			}
 			after := hashes(t, env)
 			for name := range maps.Keys(after) {
 				if before[name] == "" || before[name] == after[name] || strings.Contains(name, "numpy") || !strings.Contains(name, "/site-packages/") {

@@ -10,12 +10,14 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // A Mend is what of a finding an environment built anew mends, or its activate
 // script. The zero Mend: neither does; another plan may, or a person.
 type Mend struct {
 	Rebuild bool          // the same packages, installed anew
+	Again   []string      // or these alone, NAME==VERSION as it is there, from the default index; nil: more is wrong
 	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
 	Fixes   []plan.EnvFix // of variables, where the environment is active
 }
@@ -26,7 +28,7 @@ func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
 // And is what mends either; whether that was enough, the next examination says.
 func (m Mend) And(o Mend) Mend {
 	return Mend{
-		Rebuild: m.Rebuild || o.Rebuild, Fetch: slices.Concat(m.Fetch, o.Fetch),
+		Rebuild: m.Rebuild || o.Rebuild, Again: xslices.Once(m.Again, o.Again), Fetch: slices.Concat(m.Fetch, o.Fetch),
 		Fixes: slices.Concat(m.Fixes, o.Fixes),
 	}
 }
