@@ -93,6 +93,9 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if p, _, err := l.Pick(h, true); err == nil {
 		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
+	if len(h.GPUs) == 0 {
+		bad.Hints = append(bad.Hints, "`envfix plan --gpu GPU` is for the machine that has it: an image built here, a login node")
+	}
 	bad.Hints = append(bad.Hints, "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add NAME=\"…\"` adds a kind of machine")
 	return nil, "", bad
 }
