@@ -70,7 +70,9 @@ func sizeText(p *plan.Plan) string {
 	if len(unknown) > 0 {
 		about = "at least "
 	}
-	if receive > 0 {
+	if receive > 0 && p.Target.Offline {
+		parts = append(parts, about+Size(receive)+" that must lie here already, in a cache or a folder (--offline)")
+	} else if receive > 0 {
 		parts = append(parts, about+Size(receive)+" to receive"+receiving(receive))
 	}
 	if disk > 0 {
