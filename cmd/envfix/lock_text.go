@@ -34,7 +34,7 @@ func lockText(r *team.Result) string {
 				fmt.Fprintf(&b, "  … and %d more: `envfix lock diff HEAD`\n", len(lines)-most)
 				break
 			}
-			fmt.Fprintf(&b, "  %s\n", ui.Clean(line))
+			b.WriteString(ui.Hang("  ", ui.Clean(line)) + "\n")
 		}
 	}
 	section("changed:", r.Changes, 20)

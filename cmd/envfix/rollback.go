@@ -49,6 +49,9 @@ func rollbackAction(c *cli.Context) error {
 	}
 	defer dropKernels(env)
 	fmt.Fprintf(stderr(), "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
+	if g.Adopted {
+		fmt.Fprintln(stderr(), "envfix: nothing of it was proven here: `envfix doctor` says whether it works")
+	}
 	if before != "" && before != g.ID {
 		fmt.Fprintf(stderr(), "envfix: `envfix rollback %s` goes forward again\n", ui.Clean(before))
 	}
