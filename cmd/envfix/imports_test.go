@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -175,7 +176,14 @@ func TestImports(t *testing.T) {
 	for _, build := range builds {
 		gatherImports(t, build, used)
 	}
+	document, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, imports := range used {
+		if !namesRoom(string(document), name) {
+			t.Errorf("docs/architecture.md does not name %s", name)
+		}
 		allowed, ok := layers[name]
 		if room(name) {
 			allowed, ok = ofRooms, true
@@ -205,6 +213,11 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
+}
+
+// namesRoom reports whether a document names a room: by its path, or by its last word.
+func namesRoom(document, room string) bool {
+	return strings.Contains(document, "`"+room+"`") || strings.Contains(document, room+"/") || strings.Contains(document, "`"+path.Base(room)+"`")
 }
 
 // choosers are the functions that choose or make steps, and who may call each: all
