@@ -10,6 +10,8 @@ import (
 
 	"envfix/internal/maintain"
 	"envfix/internal/xslices"
+
+	"envfix/internal/ci/must"
 )
 
 // A target is a system that a binary is for.
@@ -58,12 +60,12 @@ var targets = []target{
 }
 
 // chosen are the targets of a list; all where it is empty.
-func chosen(list string) ([]target, error) {
+func chosen(list string) []target {
 	out := xslices.Filter(targets, func(t target) bool { return list == "" || slices.Contains(strings.Split(list, ","), t.String()) })
 	if len(out) == 0 || list != "" && len(out) != strings.Count(list, ",")+1 {
-		return nil, fmt.Errorf("-targets %s: there are %v", list, targets)
+		must.Do(fmt.Errorf("-targets %s: there are %v", list, targets))
 	}
-	return out, nil
+	return out
 }
 
 // binary is where the target's program lies once it is built.
@@ -77,15 +79,12 @@ const tags = "urfave_cli_no_docs,compiledonly,nethttpomithttp2"
 // binaries builds the program for every target: without cgo, so that one file
 // starts on every Linux, whatever its C library. NVML wants glibc, and is loaded by
 // the child that the Linux binaries carry.
-func binaries(r *Release) error {
+func binaries(r *Release) {
 	from := maintain.PipDefault(context.Background(), "python3")
 	for _, t := range r.Targets {
 		use, over := tags, ""
 		if t.os == "linux" {
-			file, err := r.child(t)
-			if err != nil {
-				return err
-			}
+			file := r.child(t)
 			use, over = use+",nvmlchild", file
 		}
 		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s -X main.defaultIndex=%s", r.Version.python(), r.Commit, from)
@@ -94,12 +93,7 @@ func binaries(r *Release) error {
 			argv: append(flags, "-o", r.binary(t), "./cmd/envfix"),
 			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"},
 		}
-		if _, err := build.output(); err != nil {
-			return err
-		}
-		if err := os.Chtimes(r.binary(t), r.Time, r.Time); err != nil {
-			return err
-		}
+		must.Get(build.output())
+		must.Do(os.Chtimes(r.binary(t), r.Time, r.Time))
 	}
-	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"envfix/internal/text"
+
+	"envfix/internal/ci/must"
 )
 
 // ziglang is the C compiler of the child that loads NVML, from the Python index: it
@@ -18,20 +20,15 @@ const ziglang = "ziglang==0.17.1"
 
 // child builds cmd/envfix-nvml for the target and returns the overlay that puts it
 // into the tree for the build of the program that carries it.
-func (r *Release) child(t target) (string, error) {
-	cc, err := r.compiler(t)
-	if err != nil {
-		return "", err
-	}
+func (r *Release) child(t target) string {
+	cc := r.compiler(t)
 	program := filepath.Join(r.Scratch, t.name(), "envfix-nvml")
-	if err := buildChild(t, cc, program); err != nil {
-		return "", err
-	}
+	buildChild(t, cc, program)
 	return overlay(program, filepath.Join(r.Scratch, t.name(), "overlay.json"))
 }
 
 // buildChild builds the child with a C compiler; "" is the machine's own.
-func buildChild(t target, cc, program string) error {
+func buildChild(t target, cc, program string) {
 	build := command{
 		argv: []string{
 			"go",
@@ -59,21 +56,15 @@ func buildChild(t target, cc, program string) error {
 	if cc != "" {
 		build.env = append(build.env, `CC="`+cc+`"`) // in quotes: its folder's name may hold a space
 	}
-	_, err := build.output()
-	return err
+	must.Get(build.output())
 }
 
 // overlay writes the file that tells go build where the child is.
-func overlay(program, name string) (string, error) {
-	place, err := filepath.Abs("internal/nvmlchild/carried/envfix-nvml")
-	if err != nil {
-		return "", err
-	}
-	b, err := json.Marshal(map[string]map[string]string{"Replace": {place: program}})
-	if err != nil {
-		return "", err
-	}
-	return name, os.WriteFile(name, b, 0o644)
+func overlay(program, name string) string {
+	place := must.Get(filepath.Abs("internal/nvmlchild/carried/envfix-nvml"))
+	b := must.Get(json.Marshal(map[string]map[string]string{"Replace": {place: program}}))
+	must.Do(os.WriteFile(name, b, 0o644))
+	return name
 }
 
 // wrapper is the C compiler that go build calls. go-nvml leaves NVML's symbols to
@@ -90,48 +81,31 @@ exec %q -m ziglang cc -target %s-linux-gnu.2.17 "${args[@]}"
 `
 
 // compiler prepares the C compiler for a target and returns its path.
-func (r *Release) compiler(t target) (string, error) {
-	python, err := r.python(ziglang)
-	if err != nil {
-		return "", err
-	}
-	symbols, err := nvmlSymbols()
-	if err != nil {
-		return "", err
-	}
+func (r *Release) compiler(t target) string {
+	python := r.python(ziglang)
+	symbols := nvmlSymbols()
 	base := filepath.Join(r.Scratch, t.name())
 	source, library, cc := filepath.Join(base, "nvml.c"), filepath.Join(base, "nvml.so"), filepath.Join(base, "cc")
 	var text strings.Builder
 	for _, s := range symbols {
 		fmt.Fprintf(&text, "void %s(void) {}\n", s)
 	}
-	if err := os.MkdirAll(base, 0o755); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(source, []byte(text.String()), 0o644); err != nil {
-		return "", err
-	}
-	if _, err := output(python, "-m", "ziglang", "cc", "-target", t.machine()+"-linux-gnu.2.17", "-shared", "-fPIC", "-w", "-Wl,-soname,libm.so.6", "-o", library, source); err != nil {
-		return "", err
-	}
-	return cc, os.WriteFile(cc, fmt.Appendf(nil, wrapper, library, python, t.machine()), 0o755)
+	must.Do(os.MkdirAll(base, 0o755))
+	must.Do(os.WriteFile(source, []byte(text.String()), 0o644))
+	output(python, "-m", "ziglang", "cc", "-target", t.machine()+"-linux-gnu.2.17", "-shared", "-fPIC", "-w", "-Wl,-soname,libm.so.6", "-o", library, source)
+	must.Do(os.WriteFile(cc, fmt.Appendf(nil, wrapper, library, python, t.machine()), 0o755))
+	return cc
 }
 
 // nvmlSymbols are the functions of NVML that go-nvml's header declares.
-func nvmlSymbols() ([]string, error) {
-	dir, err := output("go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml")
-	if err != nil {
-		return nil, err
-	}
-	header, err := os.ReadFile(filepath.Join(dir, "pkg", "nvml", "nvml.h"))
-	if err != nil {
-		return nil, err
-	}
+func nvmlSymbols() []string {
+	dir := output("go", "list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml")
+	header := must.Get(os.ReadFile(filepath.Join(dir, "pkg", "nvml", "nvml.h")))
 	declared := regexp.MustCompile(`\b(nvml[A-Z]\w*)\s*\(`).FindAllSubmatch(header, -1)
 	out := text.Each(declared, func(m [][]byte) string { return string(m[1]) })
 	slices.Sort(out)
 	if out = slices.Compact(out); len(out) < 100 {
-		return nil, fmt.Errorf("go-nvml's header declares only %d functions", len(out))
+		must.Do(fmt.Errorf("go-nvml's header declares only %d functions", len(out)))
 	}
-	return out, nil
+	return out
 }

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+
+	"envfix/internal/ci/must"
 )
 
 // A doc is a file that comes beside the program.
@@ -15,16 +16,14 @@ type doc struct {
 }
 
 // documents writes the man pages and completions by themselves.
-func documents(r *Release) error {
-	docs, err := r.docs()
-	for _, d := range docs {
-		err = errors.Join(err, r.write(d.name, d.text, 0o644))
+func documents(r *Release) {
+	for _, d := range r.docs() {
+		r.write(d.name, d.text, 0o644)
 	}
-	return err
 }
 
 // docs are the man pages and completions, as the program itself prints them.
-func (r *Release) docs() ([]doc, error) {
+func (r *Release) docs() []doc {
 	program := r.Program
 	if program == "" {
 		program = filepath.Join(r.Scratch, "envfix-here")
@@ -32,41 +31,29 @@ func (r *Release) docs() ([]doc, error) {
 			argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"},
 			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH},
 		}
-		if _, err := build.output(); err != nil {
-			return nil, err
-		}
+		must.Get(build.output())
 	}
 	var out []doc
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		b, err := (&command{argv: []string{program, "completion", shell}}).output()
-		if err != nil {
-			return nil, err
-		}
+		b := must.Get((&command{argv: []string{program, "completion", shell}}).output())
 		out = append(out, doc{"completions/envfix." + shell, b})
 	}
-	pages, err := r.manPages(program)
-	return append(out, pages...), err
+	return append(out, r.manPages(program)...)
 }
 
 // manPages are the help texts of the program and of each command.
-func (r *Release) manPages(program string) ([]doc, error) {
-	help, err := output(program, "--help")
-	if err != nil {
-		return nil, err
-	}
+func (r *Release) manPages(program string) []doc {
+	help := output(program, "--help")
 	about, _, _ := strings.Cut(help, "\n")
 	_, about, _ = strings.Cut(about, " ") // "envfix gets PyTorch …"
 	out := []doc{{"man/envfix.1", r.manPage("envfix", about, help)}}
 	for _, name := range commandsIn(help) {
-		text, err := output(program, name, "--help")
-		if err != nil {
-			return nil, err
-		}
+		text := output(program, name, "--help")
 		head, _, _ := strings.Cut(text, "\n\n")
 		_, about, _ := strings.Cut(strings.Join(strings.Fields(head), " "), ": ")
 		out = append(out, doc{"man/envfix-" + name + ".1", r.manPage("envfix-"+name, about, text)})
 	}
-	return out, nil
+	return out
 }
 
 var commandRow = regexp.MustCompile(`^  ([a-z]+) {2,}\S`)

@@ -49,8 +49,8 @@ func row(t *testing.T, artefact, where string, began time.Time) {
 	t.Logf("| %s | %.2f MB | %s | %.2f s |", filepath.Base(artefact), float64(info.Size())/1e6, where, time.Since(began).Seconds())
 }
 
-// must runs a program and returns what it printed.
-func must(t *testing.T, env []string, argv ...string) string {
+// ran runs a program and returns what it printed.
+func ran(t *testing.T, env []string, argv ...string) string {
 	t.Helper()
 	out, err := (&command{argv: argv, env: env}).output()
 	if err != nil {
@@ -60,13 +60,11 @@ func must(t *testing.T, env []string, argv ...string) string {
 }
 
 // tools installs the toolbox, once, and returns the folder of its commands.
-var tools = sync.OnceValues(func() (string, error) {
+var tools = sync.OnceValue(func() string {
 	dir := os.Getenv(toolsPlace)
-	if _, err := output("python3", "-m", "venv", dir); err != nil {
-		return "", err
-	}
-	_, err := output(append([]string{dir + "/bin/python", "-m", "pip", "install", "--quiet"}, toolbox...)...)
-	return dir + "/bin", err
+	output("python3", "-m", "venv", dir)
+	output(append([]string{dir + "/bin/python", "-m", "pip", "install", "--quiet"}, toolbox...)...)
+	return dir + "/bin"
 })
 
 // toolsPlace is the variable that names the folder of the toolbox to its tests.
@@ -87,11 +85,7 @@ func TestMain(m *testing.M) {
 
 func toolsDir(t *testing.T) string {
 	t.Helper()
-	bin, err := tools()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
+	return tools()
 }
 
 func linuxWheel(t *testing.T) string { return made(t, "envfix_gpu-*manylinux_2_17_x86_64*.whl") }
@@ -102,8 +96,8 @@ func TestReleaseWheelsAreInOrder(t *testing.T) {
 		t.Fatalf("%d wheels, want %d (%v)", len(found), len(targets), err)
 	}
 	bin := toolsDir(t)
-	must(t, nil, append([]string{bin + "/twine", "check", "--strict"}, found...)...)
-	must(t, nil, append([]string{bin + "/check-wheel-contents"}, found...)...)
+	ran(t, nil, append([]string{bin + "/twine", "check", "--strict"}, found...)...)
+	ran(t, nil, append([]string{bin + "/check-wheel-contents"}, found...)...)
 	for _, wheel := range found {
 		info, err := os.Stat(wheel)
 		if err != nil || info.Size() >= 8e6 {
@@ -115,7 +109,7 @@ func TestReleaseWheelsAreInOrder(t *testing.T) {
 // plans runs a plan that needs nothing of this machine and looks at its answer.
 func plans(t *testing.T, env []string, argv ...string) {
 	t.Helper()
-	out := must(t, env, append(argv, "plan", "--gpu", "V100", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--python", "3.12", "--libc", "glibc-2.36")...)
+	out := ran(t, env, append(argv, "plan", "--gpu", "V100", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--python", "3.12", "--libc", "glibc-2.36")...)
 	if !strings.Contains(out, "cu126") {
 		t.Errorf("%v does not plan:\n%s", argv, out)
 	}
@@ -123,16 +117,16 @@ func plans(t *testing.T, env []string, argv ...string) {
 
 func TestReleasePip(t *testing.T) {
 	wheel, venv := linuxWheel(t), t.TempDir()
-	must(t, nil, "python3", "-m", "venv", venv)
+	ran(t, nil, "python3", "-m", "venv", venv)
 	began := time.Now()
-	must(t, nil, venv+"/bin/python", "-m", "pip", "install", "--quiet", "--no-index", wheel)
+	ran(t, nil, venv+"/bin/python", "-m", "pip", "install", "--quiet", "--no-index", wheel)
 	row(t, wheel, "pip, a new environment", began)
 	plans(t, nil, venv+"/bin/envfix")
 	plans(t, nil, venv+"/bin/envfix-gpu")
 	plans(t, nil, venv+"/bin/python", "-m", "envfix_gpu")
 	target := t.TempDir()
-	must(t, nil, venv+"/bin/python", "-m", "pip", "uninstall", "--quiet", "-y", "envfix-gpu")
-	must(t, nil, venv+"/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--target", target, wheel)
+	ran(t, nil, venv+"/bin/python", "-m", "pip", "uninstall", "--quiet", "-y", "envfix-gpu")
+	ran(t, nil, venv+"/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--target", target, wheel)
 	plans(t, []string{"PYTHONPATH=" + target}, venv+"/bin/python", "-m", "envfix_gpu")
 }
 
@@ -146,7 +140,7 @@ func TestReleaseUv(t *testing.T) {
 	plans(t, env, uv, "tool", "run", "--find-links", filepath.Dir(wheel), "--prerelease=allow", "envfix-gpu")
 	row(t, wheel, "uvx envfix-gpu plan, again", began)
 	began = time.Now()
-	must(t, env, uv, "tool", "install", "--quiet", "--find-links", filepath.Dir(wheel), "--prerelease=allow", "envfix-gpu")
+	ran(t, env, uv, "tool", "install", "--quiet", "--find-links", filepath.Dir(wheel), "--prerelease=allow", "envfix-gpu")
 	row(t, wheel, "uv tool install", began)
 	plans(t, env, home+"/bin/envfix")
 	plans(t, env, home+"/bin/envfix-gpu")
@@ -162,7 +156,7 @@ func TestReleaseUvPlatforms(t *testing.T) {
 		"x86_64-pc-windows-msvc": "win_amd64", "aarch64-apple-darwin": "macosx_12_0_arm64", "x86_64-apple-darwin": "macosx_12_0_x86_64",
 	} {
 		dir := t.TempDir()
-		must(t, []string{"UV_NO_CONFIG=1"}, uv, "pip", "install", "--quiet", "--offline", "--no-cache", "--no-index", "--find-links", filepath.Dir(wheel), "--prerelease=allow",
+		ran(t, []string{"UV_NO_CONFIG=1"}, uv, "pip", "install", "--quiet", "--offline", "--no-cache", "--no-index", "--find-links", filepath.Dir(wheel), "--prerelease=allow",
 			"--python-platform", platform, "--target", dir, "envfix-gpu")
 		found, err := filepath.Glob(dir + "/envfix_gpu-*.dist-info/WHEEL")
 		if err != nil || len(found) != 1 {
@@ -179,7 +173,7 @@ func TestReleasePipx(t *testing.T) {
 	wheel, bin, home := linuxWheel(t), toolsDir(t), t.TempDir()
 	env := []string{"PIPX_HOME=" + home, "PIPX_BIN_DIR=" + home + "/bin", "PIPX_MAN_DIR=" + home + "/man", "PIPX_SHARED_LIBS=" + home + "/shared", "PATH=" + bin + ":" + os.Getenv("PATH")}
 	began := time.Now()
-	must(t, env, bin+"/pipx", "install", "--quiet", wheel)
+	ran(t, env, bin+"/pipx", "install", "--quiet", wheel)
 	row(t, wheel, "pipx install (its own first start included)", began)
 	plans(t, env, home+"/bin/envfix")
 }
@@ -189,29 +183,29 @@ func TestReleasePipx(t *testing.T) {
 func TestReleaseOldDebian(t *testing.T) {
 	wheel := linuxWheel(t)
 	root := oldDebian(t)
-	must(t, nil, "cp", wheel, root+"/tmp/")
+	ran(t, nil, "cp", wheel, root+"/tmp/")
 	began := time.Now()
-	pip := must(t, nil, "chroot", root, "pip3", "--version")
-	must(t, nil, "chroot", root, "pip3", "install", "--quiet", "--no-index", "/tmp/"+filepath.Base(wheel))
+	pip := ran(t, nil, "chroot", root, "pip3", "--version")
+	ran(t, nil, "chroot", root, "pip3", "install", "--quiet", "--no-index", "/tmp/"+filepath.Base(wheel))
 	row(t, wheel, fmt.Sprintf("Debian 11, %.10s", pip), began)
 	plans(t, nil, "chroot", root, "envfix")
 	plans(t, nil, "chroot", root, "envfix-gpu")
-	must(t, nil, "chroot", root, "pip3", "uninstall", "--quiet", "-y", "envfix-gpu")
+	ran(t, nil, "chroot", root, "pip3", "uninstall", "--quiet", "-y", "envfix-gpu")
 
 	deb := made(t, "envfix_*_amd64.deb")
-	must(t, nil, "cp", deb, root+"/tmp/")
-	must(t, nil, "chroot", root, "sh", "-ec", `dpkg-deb -R "$1" /tmp/older
+	ran(t, nil, "cp", deb, root+"/tmp/")
+	ran(t, nil, "chroot", root, "sh", "-ec", `dpkg-deb -R "$1" /tmp/older
 sed -i 's/^Version: .*/Version: 0.0.1/' /tmp/older/DEBIAN/control
 dpkg-deb -b /tmp/older /tmp/older.deb
 dpkg -i /tmp/older.deb`, "sh", "/tmp/"+filepath.Base(deb))
 	began = time.Now()
-	must(t, nil, "chroot", root, "dpkg", "-i", "/tmp/"+filepath.Base(deb))
+	ran(t, nil, "chroot", root, "dpkg", "-i", "/tmp/"+filepath.Base(deb))
 	row(t, deb, "Debian 11, dpkg -i, over an older one", began)
 	plans(t, nil, "chroot", root, "envfix")
-	if v := must(t, nil, "chroot", root, "dpkg-query", "-W", "-f", "${Version}", "envfix"); v == "0.0.1" {
+	if v := ran(t, nil, "chroot", root, "dpkg-query", "-W", "-f", "${Version}", "envfix"); v == "0.0.1" {
 		t.Error("dpkg kept the older one")
 	}
-	must(t, nil, "chroot", root, "dpkg", "-r", "envfix")
+	ran(t, nil, "chroot", root, "dpkg", "-r", "envfix")
 	if _, err := os.Stat(root + "/usr/bin/envfix"); err == nil {
 		t.Error("dpkg -r left the program")
 	}
@@ -224,7 +218,7 @@ func TestReleaseRPM(t *testing.T) {
 		t.Skip("needs rpm and root")
 	}
 	rpm := func(args ...string) {
-		must(t, nil, append([]string{"rpm", "--root", root, "--dbpath", "/var/lib/rpm"}, args...)...)
+		ran(t, nil, append([]string{"rpm", "--root", root, "--dbpath", "/var/lib/rpm"}, args...)...)
 	}
 	began := time.Now()
 	rpm("--install", "--nodeps", pack)
@@ -243,7 +237,7 @@ func TestReleaseLint(t *testing.T) {
 	if _, err := exec.LookPath("lintian"); err != nil {
 		t.Skip("needs lintian")
 	}
-	must(t, nil, "lintian", "--allow-root", "--fail-on", "error", deb)
+	ran(t, nil, "lintian", "--allow-root", "--fail-on", "error", deb)
 }
 
 // goSarif is a module that holds the official schema of SARIF 2.1.0.
@@ -261,13 +255,13 @@ func oldDebian(t *testing.T) string {
 	}
 	root := t.TempDir()
 	if ready := os.Getenv("ENVFIX_DEBIAN11"); ready != "" {
-		must(t, nil, "cp", "-a", ready+"/.", root)
+		ran(t, nil, "cp", "-a", ready+"/.", root)
 		return root
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil {
 		t.Skip("needs debootstrap")
 	}
-	mirror, _, _ := strings.Cut(must(t, nil, "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"), "\n")
-	must(t, nil, "debootstrap", "--variant=minbase", "--include=python3-pip,python3-venv,ca-certificates", "bullseye", root, mirror)
+	mirror, _, _ := strings.Cut(ran(t, nil, "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"), "\n")
+	ran(t, nil, "debootstrap", "--variant=minbase", "--include=python3-pip,python3-venv,ca-certificates", "bullseye", root, mirror)
 	return root
 }

@@ -18,7 +18,7 @@ func TestReleaseTrust(t *testing.T) {
 	if _, err := c.output(); err != nil {
 		t.Error(err)
 	}
-	must(t, nil, toolsDir(t)+"/python", "-c", `import sys
+	ran(t, nil, toolsDir(t)+"/python", "-c", `import sys
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read())
@@ -49,14 +49,14 @@ func TestReleaseImage(t *testing.T) {
 		}
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
-		if out := must(t, nil, "skopeo", "inspect", "--override-arch", arch, "--config", "oci-archive:"+archive); !strings.Contains(out, `"architecture": "`+arch+`"`) {
+		if out := ran(t, nil, "skopeo", "inspect", "--override-arch", arch, "--config", "oci-archive:"+archive); !strings.Contains(out, `"architecture": "`+arch+`"`) {
 			t.Errorf("the image for %s says:\n%s", arch, out)
 		}
 	}
 	dir := t.TempDir()
 	began := time.Now()
-	must(t, nil, "skopeo", "copy", "--quiet", "oci-archive:"+archive, "oci:"+dir+"/oci:x")
-	must(t, nil, "umoci", "unpack", "--image", dir+"/oci:x", dir+"/bundle")
+	ran(t, nil, "skopeo", "copy", "--quiet", "oci-archive:"+archive, "oci:"+dir+"/oci:x")
+	ran(t, nil, "umoci", "unpack", "--image", dir+"/oci:x", dir+"/bundle")
 	row(t, archive, "unpacked by skopeo and umoci", began)
 	plans(t, nil, "chroot", dir+"/bundle/rootfs", "/envfix")
 }
@@ -65,9 +65,9 @@ func TestReleaseImage(t *testing.T) {
 // platform, installs the one for this machine and runs it.
 func TestReleaseConda(t *testing.T) {
 	bin, channel, prefix := toolsDir(t), t.TempDir(), t.TempDir()+"/prefix"
-	must(t, nil, "cp", "-r", filepath.Join(dist(t), "conda")+"/.", channel)
+	ran(t, nil, "cp", "-r", filepath.Join(dist(t), "conda")+"/.", channel)
 	began := time.Now()
-	must(t, nil, bin+"/python", "-c", `import asyncio, pathlib, sys
+	ran(t, nil, bin+"/python", "-c", `import asyncio, pathlib, sys
 import rattler
 from rattler.index import index_fs
 channel, prefix = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -89,14 +89,14 @@ asyncio.run(main())`, channel, prefix)
 // for a paste, for a healthy one and for this machine.
 func TestReleaseSarif(t *testing.T) {
 	wheel, bin, dir := linuxWheel(t), toolsDir(t), t.TempDir()
-	must(t, nil, "unzip", "-q", wheel, "-d", dir)
+	ran(t, nil, "unzip", "-q", wheel, "-d", dir)
 	program, err := filepath.Glob(dir + "/*.data/scripts/envfix")
 	if err != nil || len(program) != 1 {
 		t.Fatalf("%s holds %d programs (%v)", wheel, len(program), err)
 	}
-	must(t, nil, "chmod", "+x", program[0])
+	ran(t, nil, "chmod", "+x", program[0])
 	var module struct{ Dir string }
-	if err := json.Unmarshal([]byte(must(t, []string{"GOFLAGS="}, "go", "mod", "download", "-json", goSarif)), &module); err != nil {
+	if err := json.Unmarshal([]byte(ran(t, []string{"GOFLAGS="}, "go", "mod", "download", "-json", goSarif)), &module); err != nil {
 		t.Fatal(err)
 	}
 	source, err := os.ReadFile(filepath.Join(module.Dir, "pkg/report/v210/sarif/schema.go"))
@@ -120,7 +120,7 @@ func TestReleaseSarif(t *testing.T) {
 		if err := os.WriteFile(name, out, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		must(t, nil, bin+"/check-jsonschema", "--schemafile", dir+"/schema.json", name)
+		ran(t, nil, bin+"/check-jsonschema", "--schemafile", dir+"/schema.json", name)
 	}
 }
 
@@ -130,9 +130,9 @@ func TestReleaseWorkflows(t *testing.T) {
 	dist(t)
 	root := t.TempDir()
 	for _, name := range []string{".git", ".github/workflows"} {
-		must(t, nil, "mkdir", "-p", filepath.Join(root, name))
+		ran(t, nil, "mkdir", "-p", filepath.Join(root, name))
 	}
-	must(t, nil, "sh", "-c", `cp ../../../action.yml "$1" && cp ../../../.github/workflows/*.yml "$1/.github/workflows"`, "sh", root)
+	ran(t, nil, "sh", "-c", `cp ../../../action.yml "$1" && cp ../../../.github/workflows/*.yml "$1/.github/workflows"`, "sh", root)
 	uses := filepath.Join(root, ".github/workflows/uses.yml")
 	lint := command{argv: []string{"go", "run", actionlint}, env: []string{"GOFLAGS=-mod=mod"}, dir: root}
 	for input, good := range map[string]bool{"command": true, "comand": false} {
@@ -144,5 +144,5 @@ func TestReleaseWorkflows(t *testing.T) {
 			t.Errorf("actionlint on an input %q: %v", input, err)
 		}
 	}
-	must(t, nil, toolsDir(t)+"/check-jsonschema", "--builtin-schema", "vendor.github-actions", "../../../action.yml")
+	ran(t, nil, toolsDir(t)+"/check-jsonschema", "--builtin-schema", "vendor.github-actions", "../../../action.yml")
 }

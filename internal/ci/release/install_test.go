@@ -54,13 +54,7 @@ func serve(t *testing.T) *served {
 	}))
 	t.Cleanup(server.Close)
 	s.url = server.URL
-	program, err := tarball([]entry{{"envfix", 0o755, []byte("#!/bin/sh\necho \"envfix 1.2.3 (matrix 2026.1.1)\"\n")}, {"LICENSE", 0o644, []byte("text")}}, trialTime)
-	if err == nil {
-		program, err = gzipped(program)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := gzipped(tarball([]entry{{"envfix", 0o755, []byte("#!/bin/sh\necho \"envfix 1.2.3 (matrix 2026.1.1)\"\n")}, {"LICENSE", 0o644, []byte("text")}}, trialTime))
 	s.publish(program)
 	return s
 }
@@ -149,9 +143,7 @@ func TestInstall(t *testing.T) {
 			}
 			r.Key = public.String()
 		}
-		if err := installer(r); err != nil {
-			t.Fatal(err)
-		}
+		installer(r)
 		for _, shell := range shells(t) {
 			if test.name == "neither" && shell[0] == "busybox" {
 				continue // it has a wget of its own

@@ -23,6 +23,8 @@ import (
 	"envfix/internal/text"
 
 	"aead.dev/minisign"
+
+	"envfix/internal/ci/must"
 )
 
 // A Release is what is made, and what all its parts share.
@@ -44,7 +46,7 @@ type Release struct {
 // A part makes some of a release's files.
 type part struct {
 	name string
-	make func(*Release) error
+	make func(*Release)
 }
 
 // parts in the order in which each finds what it needs.
@@ -64,13 +66,13 @@ var parts = []part{
 }
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := must.Try(func() { run(os.Args[1:]) }); err != nil {
 		fmt.Fprintln(os.Stderr, "release: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(args []string) {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	out := flags.String("out", "dist", "the folder to write to")
 	url := flags.String("url", owner.ReleaseURL, "the folder that the files will be downloaded from")
@@ -78,25 +80,16 @@ func run(args []string) error {
 	systems := flags.String("targets", "", "for these systems only: linux/amd64,…")
 	program := flags.String("program", "", "the envfix that prints the help texts, in place of one built for that")
 	dirty := flags.Bool("dirty", false, "allow changes that are not committed")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	r, err := newRelease(*out, *dirty)
-	if err != nil {
-		return err
-	}
-	if err := r.readKey(); err != nil {
-		return err
-	}
+	must.Do(flags.Parse(args))
+	r := newRelease(*out, *dirty)
+	r.readKey()
 	r.Program = *program
 	r.URL, r.squeeze = strings.TrimSuffix(*url, "/"), r.densest
-	if r.Targets, err = chosen(*systems); err != nil {
-		return err
-	}
+	r.Targets = chosen(*systems)
 	names := strings.Split(*only, ",")
 	for _, name := range names {
 		if name != "" && !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
-			return fmt.Errorf("there is no part %q; there are %s", name, partNames())
+			must.Do(fmt.Errorf("there is no part %q; there are %s", name, partNames()))
 		}
 	}
 	for _, p := range parts {
@@ -104,12 +97,12 @@ func run(args []string) error {
 			continue
 		}
 		began := time.Now()
-		if err := p.make(r); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		if err := must.Try(func() { p.make(r) }); err != nil {
+			must.Do(fmt.Errorf("%s: %w", p.name, err))
 		}
 		fmt.Printf("%-10s %6.1f s\n", p.name, time.Since(began).Seconds())
 	}
-	return r.list()
+	r.list()
 }
 
 func partNames() string {
@@ -117,20 +110,16 @@ func partNames() string {
 }
 
 // write makes a file of the release.
-func (r *Release) write(name string, b []byte, mode os.FileMode) error {
+func (r *Release) write(name string, b []byte, mode os.FileMode) {
 	r.files = append(r.files, name)
 	path := filepath.Join(r.Out, name)
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, mode), os.Chmod(path, mode))
+	must.Do(errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, mode), os.Chmod(path, mode)))
 }
 
 // list prints what was made, by size.
-func (r *Release) list() error {
+func (r *Release) list() {
 	for _, name := range r.files {
-		info, err := os.Stat(filepath.Join(r.Out, name))
-		if err != nil {
-			return err
-		}
+		info := must.Get(os.Stat(filepath.Join(r.Out, name)))
 		fmt.Printf("%10d  %s\n", info.Size(), name)
 	}
-	return nil
 }

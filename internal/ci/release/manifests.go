@@ -6,9 +6,9 @@ import (
 
 // manifests writes what Homebrew and scoop read. Both name addresses and digests, so
 // they are made only where it is known where the files will be.
-func manifests(r *Release) error {
+func manifests(r *Release) {
 	if r.URL == "" {
-		return nil
+		return
 	}
 	sums := map[string]string{}
 	for _, t := range r.Targets {
@@ -16,10 +16,7 @@ func manifests(r *Release) error {
 		if t.os == "windows" {
 			name = t.name() + ".zip"
 		}
-		sum, err := digest(filepath.Join(r.Out, name))
-		if err != nil {
-			return err
-		}
+		sum := digest(filepath.Join(r.Out, name))
 		sums[t.name()] = sum
 	}
 	at := r.URL + "/" + r.Version.python() + "/"
@@ -28,13 +25,11 @@ func manifests(r *Release) error {
 		"architecture": map[string]any{"64bit": map[string]string{"url": at + "envfix-windows-x86_64.zip", "hash": sums["envfix-windows-x86_64"]}},
 		"bin":          "envfix.exe",
 	}
-	if err := r.writeJSON("envfix.scoop.json", scoop); err != nil {
-		return err
-	}
+	r.writeJSON("envfix.scoop.json", scoop)
 	branch := func(machine, name string) string {
 		return "    on_" + machine + " do\n      url \"" + at + name + ".tar.gz\"\n      sha256 \"" + sums[name] + "\"\n    end\n"
 	}
-	return r.write("envfix.rb", []byte(`class Envfix < Formula
+	r.write("envfix.rb", []byte(`class Envfix < Formula
   desc "Gets PyTorch to run on the GPU that is there"
   homepage "`+r.URL+`"
   version "`+r.Version.python()+`"

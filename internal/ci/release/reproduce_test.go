@@ -16,14 +16,11 @@ func TestReproduce(t *testing.T) {
 	if systems == "" {
 		t.Skip("needs ENVFIX_REPRODUCE, the systems to build for: make e2e-reproduce")
 	}
-	top, err := output("git", "rev-parse", "--show-toplevel")
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := output("git", "rev-parse", "--show-toplevel")
 	var lists [2]string
 	for i := range lists {
 		dir := filepath.Join(t.TempDir(), "clone", string(rune('a'+i)))
-		must(t, nil, "git", "clone", "--quiet", top, dir)
+		ran(t, nil, "git", "clone", "--quiet", top, dir)
 		c := command{argv: []string{"go", "run", "./internal/ci/release", "-targets", systems}, dir: dir, env: []string{"GOFLAGS="}}
 		if i == 1 {
 			c.env = append(c.env, "GOCACHE="+t.TempDir())

@@ -15,18 +15,17 @@ import (
 	"envfix/internal/text"
 
 	"aead.dev/minisign"
+
+	"envfix/internal/ci/must"
 )
 
 // materials writes the bill of materials (CycloneDX 1.6): each module that is in one
 // of the programs, and the Go toolchain, as the programs themselves name them.
-func materials(r *Release) error {
+func materials(r *Release) {
 	modules := map[string]*debug.Module{}
 	toolchain := ""
 	for _, t := range r.Targets {
-		info, err := buildinfo.ReadFile(r.binary(t))
-		if err != nil {
-			return err
-		}
+		info := must.Get(buildinfo.ReadFile(r.binary(t)))
 		toolchain = info.GoVersion
 		for _, m := range info.Deps {
 			if m.Replace != nil {
@@ -68,32 +67,25 @@ func materials(r *Release) error {
 		"components":   list,
 		"dependencies": []any{map[string]any{"ref": "envfix", "dependsOn": refs}},
 	}
-	return r.writeJSON("envfix.cdx.json", bom)
+	r.writeJSON("envfix.cdx.json", bom)
 }
 
 // provenance writes what the files were made of, and by what (in-toto statement 1,
 // SLSA provenance 1): every file so far with its digest.
-func provenance(r *Release) error {
+func provenance(r *Release) {
 	type subject struct {
 		Name   string            `json:"name"`
 		Digest map[string]string `json:"digest"`
 	}
 	var subjects []subject
 	for _, name := range r.files {
-		sum, err := digest(filepath.Join(r.Out, name))
-		if err != nil {
-			return err
-		}
-		subjects = append(subjects, subject{name, map[string]string{"sha256": sum}})
+		subjects = append(subjects, subject{name, map[string]string{"sha256": digest(filepath.Join(r.Out, name))}})
 	}
 	if len(subjects) == 0 {
-		return errors.New("nothing was made that it could speak of")
+		must.Do(errors.New("nothing was made that it could speak of"))
 	}
-	goVersion, err := output("go", "env", "GOVERSION")
-	if err != nil {
-		return err
-	}
-	return r.writeJSON("envfix.provenance.json", map[string]any{
+	goVersion := output("go", "env", "GOVERSION")
+	r.writeJSON("envfix.provenance.json", map[string]any{
 		"_type": "https://in-toto.io/Statement/v1", "subject": subjects, "predicateType": "https://slsa.dev/provenance/v1",
 		"predicate": map[string]any{
 			"buildDefinition": map[string]any{
@@ -113,81 +105,58 @@ func provenance(r *Release) error {
 	})
 }
 
-func (r *Release) writeJSON(name string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return r.write(name, append(b, '\n'), 0o644)
+func (r *Release) writeJSON(name string, v any) {
+	b := must.Get(json.MarshalIndent(v, "", "  "))
+	r.write(name, append(b, '\n'), 0o644)
 }
 
-func digest(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	return fmt.Sprintf("%x", sha256.Sum256(b)), err
+func digest(path string) string {
+	return fmt.Sprintf("%x", sha256.Sum256(must.Get(os.ReadFile(path))))
 }
 
 // sums writes SHA256SUMS of all that was made, and signs it where a key is given:
 // ENVFIX_RELEASE_KEY names a secret key of minisign, ENVFIX_RELEASE_PASSWORD a file
 // with its password.
-func sums(r *Release) error {
+func sums(r *Release) {
 	slices.Sort(r.files)
 	var text strings.Builder
 	for _, name := range r.files {
-		sum, err := digest(filepath.Join(r.Out, name))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&text, "%s  %s\n", sum, name)
+		fmt.Fprintf(&text, "%s  %s\n", digest(filepath.Join(r.Out, name)), name)
 	}
-	if err := r.write("SHA256SUMS", []byte(text.String()), 0o644); err != nil {
-		return err
-	}
+	r.write("SHA256SUMS", []byte(text.String()), 0o644)
 	if r.secret == nil {
 		fmt.Println("SHA256SUMS is not signed: ENVFIX_RELEASE_KEY names no key")
-		return nil
+		return
 	}
-	return r.write(
-		"SHA256SUMS.minisig",
-		minisign.SignWithComments(*r.secret, []byte(text.String()), "envfix "+r.Version.python(), "envfix "+r.Version.python()+" "+r.Commit),
-		0o644,
-	)
+	said := "envfix " + r.Version.python()
+	r.write("SHA256SUMS.minisig", minisign.SignWithComments(*r.secret, []byte(text.String()), said, said+" "+r.Commit), 0o644)
 }
 
 // readKey reads the key that the release is signed with, where one is named.
-func (r *Release) readKey() error {
+func (r *Release) readKey() {
 	file := os.Getenv("ENVFIX_RELEASE_KEY")
 	if file == "" {
-		return nil
+		return
 	}
 	var password []byte
 	if name := os.Getenv("ENVFIX_RELEASE_PASSWORD"); name != "" {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		password = b
+		password = must.Get(os.ReadFile(name))
 	}
-	key, err := readSecret(file, strings.TrimRight(string(password), "\r\n"))
+	key, err := readSecret(must.Get(os.ReadFile(file)), strings.TrimRight(string(password), "\r\n"))
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		must.Do(fmt.Errorf("%s: %w", file, err))
 	}
 	public, ok := key.Public().(minisign.PublicKey)
 	if !ok {
-		return fmt.Errorf("%s: it has no public key", file)
+		must.Do(fmt.Errorf("%s: it has no public key", file))
 	}
 	r.secret, r.Key = &key, public.String()
-	return nil
 }
 
-func readSecret(file, password string) (minisign.PrivateKey, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return minisign.PrivateKey{}, err
-	}
+func readSecret(b []byte, password string) (key minisign.PrivateKey, err error) {
 	if minisign.IsEncrypted(b) {
 		return minisign.DecryptKey(password, b)
 	}
-	var key minisign.PrivateKey
 	err = key.UnmarshalText(b)
 	return key, err
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"envfix/internal/ci/must"
 )
 
 // A version is the program's own, as each kind of package spells it.
@@ -36,82 +38,60 @@ func (v version) linux() string {
 }
 
 // newRelease reads from git what the release is of.
-func newRelease(out string, dirty bool) (*Release, error) {
-	changed, err := output("git", "status", "--porcelain")
-	if err != nil {
-		return nil, err
-	}
+func newRelease(out string, dirty bool) *Release {
+	changed := output("git", "status", "--porcelain")
 	if changed != "" && !dirty {
-		return nil, fmt.Errorf("a release is made of a commit, and there are changes beside it:\n%s\n(-dirty for a trial)", changed)
+		must.Do(fmt.Errorf("a release is made of a commit, and there are changes beside it:\n%s\n(-dirty for a trial)", changed))
 	}
 	r := &Release{}
-	if r.Commit, err = output("git", "rev-parse", "HEAD"); err != nil {
-		return nil, err
-	}
-	if r.Version, err = describe(); err != nil {
-		return nil, err
-	}
-	stamp, err := output("git", "show", "-s", "--format=%ct", "HEAD")
-	if err != nil {
-		return nil, err
-	}
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil {
-		return nil, err
-	}
+	r.Commit = output("git", "rev-parse", "HEAD")
+	r.Version = describe()
+	stamp := output("git", "show", "-s", "--format=%ct", "HEAD")
+	seconds := must.Get(strconv.ParseInt(stamp, 10, 64))
 	// A zip archive keeps every second second.
 	r.Time = time.Unix(seconds&^1, 0).UTC()
-	if r.Out, err = filepath.Abs(out); err != nil {
-		return nil, err
-	}
+	r.Out = must.Get(filepath.Abs(out))
 	r.Scratch = filepath.Join(r.Out, ".scratch")
-	return r, os.MkdirAll(r.Scratch, 0o755)
+	must.Do(os.MkdirAll(r.Scratch, 0o755))
+	return r
 }
 
 var tagged = regexp.MustCompile(`^v(\d+\.\d+\.\d+)$`)
 
 // describe is the version of the commit: its tag vX.Y.Z, or else the version that
 // the source names, as a development version by the number of commits.
-func describe() (version, error) {
-	if tag, err := output("git", "describe", "--tags", "--exact-match"); err == nil {
-		if m := tagged.FindStringSubmatch(tag); m != nil {
-			return version{release: m[1]}, nil
-		}
+func describe() version {
+	tag, _ := (&command{argv: []string{"git", "describe", "--tags", "--exact-match"}}).output() // most commits have none
+	if m := tagged.FindSubmatch(bytes.TrimSpace(tag)); m != nil {
+		return version{release: string(m[1])}
 	}
-	source, err := os.ReadFile("cmd/envfix/version.go")
-	if err != nil {
-		return version{}, err
-	}
+	source := must.Get(os.ReadFile("cmd/envfix/version.go"))
 	m := regexp.MustCompile(`buildVersion = "(\d+\.\d+\.\d+)"`).FindSubmatch(source)
 	if m == nil {
-		return version{}, errors.New("cmd/envfix/version.go names no version")
+		must.Do(errors.New("cmd/envfix/version.go names no version"))
 	}
-	count, err := output("git", "rev-list", "--count", "HEAD")
-	if err != nil {
-		return version{}, err
-	}
-	n, err := strconv.Atoi(count)
-	return version{string(m[1]), n}, err
+	count := output("git", "rev-list", "--count", "HEAD")
+	return version{string(m[1]), must.Get(strconv.Atoi(count))}
 }
 
 // output runs a program and returns what it prints, without the last newline.
-func output(argv ...string) (string, error) {
-	b, err := (&command{argv: argv}).output()
-	return strings.TrimRight(string(b), "\n"), err
+func output(argv ...string) string {
+	return strings.TrimRight(string(must.Get((&command{argv: argv}).output())), "\n")
 }
 
 // A command is a program that is started for the release.
 type command struct {
-	argv []string
-	env  []string // beside this process's own
-	dir  string
+	argv  []string
+	env   []string // beside this process's own
+	dir   string
+	stdin []byte
 }
 
 func (c *command) output() ([]byte, error) {
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), c.env...), c.dir
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(c.stdin), &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s%s", strings.Join(c.argv, " "), err, out, stderr.Bytes())

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"envfix/internal/ci/must"
 )
 
 // The name `envfix` is somebody else's on the index.
@@ -34,51 +36,30 @@ func tagsOf(t target) []string {
 
 // wheels writes a wheel for each target: the binary, and the lines of Python that
 // start it.
-func wheels(r *Release) error {
+func wheels(r *Release) {
 	for _, t := range r.Targets {
-		program, err := os.ReadFile(r.binary(t))
-		if err != nil {
-			return err
-		}
-		b, err := r.wheel(t, program)
-		if err != nil {
-			return err
-		}
+		b := r.wheel(t, must.Get(os.ReadFile(r.binary(t))))
 		name := fmt.Sprintf("%s-%s-py3-none-%s.whl", distribution, r.Version.python(), strings.Join(tagsOf(t), "."))
-		if err := r.write(name, b, 0o644); err != nil {
-			return err
-		}
+		r.write(name, b, 0o644)
 	}
-	return nil
 }
 
-func (r *Release) wheel(t target, program []byte) ([]byte, error) {
+func (r *Release) wheel(t target, program []byte) []byte {
 	base := distribution + "-" + r.Version.python()
 	info := base + ".dist-info/"
-	licence, err := os.ReadFile("LICENSE")
-	if err != nil {
-		return nil, err
-	}
+	licence := must.Get(os.ReadFile("LICENSE"))
 	w := newZip(r.Time, r.squeeze)
-	add := func(name string, mode os.FileMode, b []byte) { w.add(name, mode, b) }
 	for _, name := range []string{"__init__.py", "__main__.py"} {
-		b, err := wheelFiles.ReadFile("wheel/" + name)
-		if err != nil {
-			return nil, err
-		}
-		add(distribution+"/"+name, 0o644, b)
+		w.add(distribution+"/"+name, 0o644, must.Get(wheelFiles.ReadFile("wheel/"+name)))
 	}
-	description, err := wheelFiles.ReadFile("wheel/DESCRIPTION.md")
-	if err != nil {
-		return nil, err
-	}
-	add(base+".data/scripts/"+t.program(), 0o755, program)
-	add(info+"METADATA", 0o644, []byte(metadata(r.Version.python())+string(description)))
-	add(info+"WHEEL", 0o644, []byte(wheelFile(t)))
-	add(info+"entry_points.txt", 0o644, []byte("[console_scripts]\nenvfix-gpu = "+distribution+".__main__:main\n"))
-	add(info+"licenses/LICENSE", 0o644, licence)
+	description := must.Get(wheelFiles.ReadFile("wheel/DESCRIPTION.md"))
+	w.add(base+".data/scripts/"+t.program(), 0o755, program)
+	w.add(info+"METADATA", 0o644, []byte(metadata(r.Version.python())+string(description)))
+	w.add(info+"WHEEL", 0o644, []byte(wheelFile(t)))
+	w.add(info+"entry_points.txt", 0o644, []byte("[console_scripts]\nenvfix-gpu = "+distribution+".__main__:main\n"))
+	w.add(info+"licenses/LICENSE", 0o644, licence)
 	record := strings.Join(w.record, "\n") + "\n" + info + "RECORD,,\n"
-	add(info+"RECORD", 0o644, []byte(record))
+	w.add(info+"RECORD", 0o644, []byte(record))
 	return w.close()
 }
 
@@ -117,7 +98,6 @@ type zipFile struct {
 	time    time.Time
 	record  []string // a line of a wheel's RECORD for each file
 	squeeze squeezer
-	err     error
 }
 
 func newZip(t time.Time, s squeezer) *zipFile {
@@ -129,33 +109,16 @@ func newZip(t time.Time, s squeezer) *zipFile {
 func (z *zipFile) add(name string, mode os.FileMode, b []byte) {
 	sum := sha256.Sum256(b)
 	z.record = append(z.record, fmt.Sprintf("%s,sha256=%s,%d", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(b)))
-	packed, err := z.squeeze(b)
-	if err == nil {
-		err = z.put(name, mode, b, packed)
-	}
-	if z.err == nil {
-		z.err = err
-	}
-}
-
-// put writes a file that is a deflate stream already.
-func (z *zipFile) put(name string, mode os.FileMode, b, packed []byte) error {
+	packed := z.squeeze(b)
 	head := &zip.FileHeader{
 		Name: name, Method: zip.Deflate, Modified: z.time,
 		CRC32: crc32.ChecksumIEEE(b), CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(len(b)),
 	}
 	head.SetMode(mode)
-	w, err := z.writer.CreateRaw(head)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(packed)
-	return err
+	must.Get(must.Get(z.writer.CreateRaw(head)).Write(packed)) // it is a deflate stream already
 }
 
-func (z *zipFile) close() ([]byte, error) {
-	if err := z.writer.Close(); z.err == nil {
-		z.err = err
-	}
-	return z.buffer.Bytes(), z.err
+func (z *zipFile) close() []byte {
+	must.Do(z.writer.Close())
+	return z.buffer.Bytes()
 }

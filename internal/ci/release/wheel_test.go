@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"envfix/internal/ci/must"
 )
 
 var trialTime = time.Unix(1800000000, 0).UTC()
@@ -60,13 +62,9 @@ func TestWheel(t *testing.T) {
 	r := trial(t)
 	for _, target := range r.Targets {
 		program := []byte("the program for " + target.String())
-		b, err := r.wheel(target, program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := r.wheel(target, program)
-		if err != nil || !bytes.Equal(b, again) {
-			t.Errorf("%s: two wheels of the same differ (%v)", target, err)
+		b := r.wheel(target, program)
+		if again := r.wheel(target, program); !bytes.Equal(b, again) {
+			t.Errorf("%s: two wheels of the same differ", target)
 		}
 		files := unzipped(t, b)
 		record := string(contents(t, files["envfix_gpu-1.2.3.dist-info/RECORD"]))
@@ -105,20 +103,14 @@ func TestWheelInstalled(t *testing.T) {
 	if err := os.WriteFile(source, []byte("package main\nimport (\"fmt\"; \"os\")\nfunc main() { fmt.Println(\"started\", os.Args[1:]); os.Exit(4) }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := output("go", "build", "-o", r.binary(here), source); err != nil {
-		t.Fatal(err)
-	}
+	output("go", "build", "-o", r.binary(here), source)
 	r.Targets = []target{here}
-	if err := wheels(r); err != nil {
-		t.Fatal(err)
-	}
+	wheels(r)
 	venv := t.TempDir()
-	if _, err := output("python3", "-m", "venv", venv); err != nil {
+	if err := must.Try(func() { output("python3", "-m", "venv", venv) }); err != nil {
 		t.Skipf("python3 makes no environments here: %v", err)
 	}
-	if _, err := output(venv+"/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", filepath.Join(r.Out, r.files[0])); err != nil {
-		t.Fatal(err)
-	}
+	output(venv+"/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", filepath.Join(r.Out, r.files[0]))
 	for _, argv := range [][]string{{venv + "/bin/envfix"}, {venv + "/bin/envfix-gpu"}, {venv + "/bin/python", "-m", "envfix_gpu"}} {
 		out, code := ended(t, append(argv, "plan", "--gpu", "RTX 5090")...)
 		if out != "started [plan --gpu RTX 5090]\n" || code != 4 {

@@ -18,6 +18,8 @@ import (
 
 	"envfix/internal/chart"
 	"envfix/internal/doctor/know"
+
+	"envfix/internal/ci/must"
 )
 
 const web = "internal/page/web"
@@ -28,101 +30,61 @@ var modules = []string{"engine.js", "state.js", "gpus.js", "answer.js", "map.js"
 func main() {
 	out := flag.String("out", "dist/site", "the `FOLDER` of the site; the one file is beside it, envfix.html")
 	flag.Parse()
-	if err := build(*out); err != nil {
+	if err := must.Try(func() { build(*out) }); err != nil {
 		fmt.Fprintln(os.Stderr, "site:", err)
 		os.Exit(1)
 	}
 }
 
 // build writes the folder and the one file.
-func build(out string) error {
-	if err := os.RemoveAll(out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return err
-	}
-	wasm, err := program(filepath.Join(out, "envfix.wasm"))
-	if err != nil {
-		return err
-	}
-	files, err := sources()
-	if err != nil {
-		return err
-	}
+func build(out string) {
+	must.Do(os.RemoveAll(out))
+	must.Do(os.MkdirAll(out, 0o755))
+	wasm := program(filepath.Join(out, "envfix.wasm"))
+	files := sources()
 	files["doctor.bin"] = know.Embedded().Slim()
 	folder := map[string][]byte{"page.js": bundle(files), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
 	load := string(files["load.js"])
 	folder["index.html"] = []byte(strings.NewReplacer("{{load}}", load, "{{csp}}", "default-src 'none'; script-src 'self' "+hash(load)+
 		" 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'").Replace(string(files["index.html"])))
 	for name, text := range folder {
-		if err := os.WriteFile(filepath.Join(out, name), text, 0o644); err != nil {
-			return err
-		}
+		must.Do(os.WriteFile(filepath.Join(out, name), text, 0o644))
 	}
-	one, err := oneFile(files, wasm)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(filepath.Dir(out), "envfix.html")
-	if err := os.WriteFile(path, one, 0o644); err != nil {
-		return err
-	}
+	one, path := oneFile(files, wasm), filepath.Join(filepath.Dir(out), "envfix.html")
+	must.Do(os.WriteFile(path, one, 0o644))
 	fmt.Printf("%s/: %d files, envfix.wasm %.2f MB\n%s: %.2f MB, works from a disk\n", out, len(folder)+1, float64(len(wasm))/1e6, path, float64(len(one))/1e6)
-	return nil
 }
 
 // program builds the resolver to WebAssembly. Without inlining it is a third smaller
 // when compressed, and as fast: its time goes into loading.
-func program(path string) ([]byte, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
+func program(path string) []byte {
 	aside := filepath.Join(filepath.Dir(filepath.Dir(path)), ".site")
 	defer os.RemoveAll(aside)
-	mod, err := slim(aside)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command("go", "build", "-modfile="+mod, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l", "-o", abs, "./cmd/envfix-page")
+	mod := slim(aside)
+	cmd := exec.Command("go", "build", "-modfile="+mod, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l", "-o", must.Get(filepath.Abs(path)), "./cmd/envfix-page")
 	cmd.Env = wasmEnvironment()
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("go build ./cmd/envfix-page: %w", err)
+		must.Do(fmt.Errorf("go build ./cmd/envfix-page: %w", err))
 	}
-	module, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if module, err = join(module); err != nil {
-		return nil, err
-	}
-	return module, os.WriteFile(path, module, 0o755)
+	module := must.Get(join(must.Get(os.ReadFile(path))))
+	must.Do(os.WriteFile(path, module, 0o755))
+	return module
 }
 
 // sources are the files that the page is made of, by their names.
-func sources() (map[string][]byte, error) {
+func sources() map[string][]byte {
 	files := map[string][]byte{"map.js": []byte(chart.JS), "map.css": []byte(chart.CSS)}
 	for _, name := range append([]string{"index.html", "page.css", "load.js"}, modules...) {
 		if _, made := files[name]; made {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(web, name))
-		if err != nil {
-			return nil, err
-		}
-		files[name] = text
+		files[name] = must.Get(os.ReadFile(filepath.Join(web, name)))
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, err
-	}
-	if files["wasm_exec.js"], err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")); err != nil {
-		return nil, err
-	}
+	root := must.Get(exec.Command("go", "env", "GOROOT").Output())
+	files["wasm_exec.js"] = must.Get(os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")))
 	files["index.html"] = bytes.Replace(files["index.html"], []byte("{{legend}}"), []byte(chart.Legend), 1)
-	return files, nil
+	return files
 }
 
 var (
@@ -149,14 +111,13 @@ func style(files map[string][]byte) []byte {
 
 // oneFile puts everything into the page. Its Content-Security-Policy admits exactly
 // these scripts and styles, and no connection at all.
-func oneFile(files map[string][]byte, wasm []byte) ([]byte, error) {
+func oneFile(files map[string][]byte, wasm []byte) []byte {
 	page := string(files["index.html"])
 	load, exec, script := string(files["load.js"]), string(files["wasm_exec.js"]), string(bundle(files))
 	style := string(style(files))
-	var err error
 	put := func(old, new string) {
-		if strings.Count(page, old) != 1 && err == nil {
-			err = fmt.Errorf("index.html: %q is not there once", old)
+		if strings.Count(page, old) != 1 {
+			must.Do(fmt.Errorf("index.html: %q is not there once", old))
 		}
 		page = strings.Replace(page, old, new, 1)
 	}
@@ -168,7 +129,7 @@ func oneFile(files map[string][]byte, wasm []byte) ([]byte, error) {
 		"\n<script type=\"module\">"+script+"</script>\n</body>")
 	put("{{csp}}", fmt.Sprintf("default-src 'none'; script-src %s %s %s %s 'wasm-unsafe-eval'; style-src %s; img-src data:; base-uri 'none'; form-action 'none'",
 		hash(load), hash(exec), hash(took), hash(script), hash(style)))
-	return []byte(page), err
+	return []byte(page)
 }
 
 func hash(text string) string {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"envfix/internal/ci/must"
 )
 
 // What the page's build links in place of libraries, each for the part of it that the
@@ -29,41 +31,22 @@ const lazyPath = "lazy.invalid/regexp"
 
 // slim writes what the build takes in place of libraries into a folder, and a go.mod
 // and go.sum that take it. It returns the path of that go.mod.
-func slim(dir string) (string, error) {
-	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		return "", err
-	}
-	sums, err := os.ReadFile("go.sum")
-	if err != nil {
-		return "", err
-	}
+func slim(dir string) string {
 	path := filepath.Join(dir, "go.mod")
-	text := string(mod) + "\nrequire " + lazyPath + " v0.0.0\n"
+	text := string(must.Get(os.ReadFile("go.mod"))) + "\nrequire " + lazyPath + " v0.0.0\n"
 	instead := map[string]string{"gopkg.in/yaml.v3": noYAML, "github.com/hashicorp/go-version": noGoVersion, lazyPath: lazyRegexp}
 	for _, module := range slices.Sorted(maps.Keys(instead)) {
-		if err := write(filepath.Join(dir, module, "go.mod"), "module "+module+"\n\ngo 1.24\n"); err != nil {
-			return "", err
-		}
-		if err := write(filepath.Join(dir, module, "instead.go"), instead[module]); err != nil {
-			return "", err
-		}
+		write(filepath.Join(dir, module, "go.mod"), "module "+module+"\n\ngo 1.24\n")
+		write(filepath.Join(dir, module, "instead.go"), instead[module])
 		text += replace(dir, module)
 	}
-	if err := write(filepath.Join(dir, "go.sum"), string(sums)); err != nil {
-		return "", err
-	}
-	if err := write(path, text); err != nil { // go list takes it
-		return "", err
-	}
-	lazy, err := lazily(dir, path)
-	if err != nil {
-		return "", err
-	}
-	for _, module := range lazy {
+	write(filepath.Join(dir, "go.sum"), string(must.Get(os.ReadFile("go.sum"))))
+	write(path, text) // go list takes it
+	for _, module := range lazily(dir, path) {
 		text += replace(dir, module)
 	}
-	return path, write(path, text)
+	write(path, text)
+	return path
 }
 
 // replace is a line of go.mod. A relative path gives the same bytes from every checkout.
@@ -77,19 +60,13 @@ func replace(dir, module string) string {
 
 // lazily copies the libraries of which a file imports regexp, with lazyRegexp in its
 // place and without what the page does not link; it returns their module paths.
-func lazily(dir, mod string) ([]string, error) {
-	files, err := linked(mod)
-	if err != nil {
-		return nil, err
-	}
+func lazily(dir, mod string) []string {
+	files := linked(mod)
 	var lazy []string
 	for _, module := range slices.Sorted(maps.Keys(files)) {
 		texts, found := map[string]string{}, false
 		for _, file := range files[module] {
-			text, err := os.ReadFile(filepath.Join(file.root, file.name))
-			if err != nil {
-				return nil, err
-			}
+			text := must.Get(os.ReadFile(filepath.Join(file.root, file.name)))
 			other := bytes.Replace(text, []byte("\n\t\"regexp\"\n"), []byte("\n\tregexp \""+lazyPath+"\"\n"), 1)
 			texts[file.name], found = string(other), found || !bytes.Equal(other, text)
 		}
@@ -98,25 +75,23 @@ func lazily(dir, mod string) ([]string, error) {
 		}
 		lazy, texts["go.mod"] = append(lazy, module), "module "+module+"\n\ngo 1.24\n"
 		for name, text := range texts {
-			if err := write(filepath.Join(dir, module, name), text); err != nil {
-				return nil, err
-			}
+			write(filepath.Join(dir, module, name), text)
 		}
 	}
-	return lazy, nil
+	return lazy
 }
 
 // A source is a file of a library: the folder of its module, and its path in there.
 type source struct{ root, name string }
 
 // linked are the files of the third-party packages that the page links, by module.
-func linked(mod string) (map[string][]source, error) {
+func linked(mod string) map[string][]source {
 	cmd := exec.Command("go", "list", "-modfile="+mod, "-deps", "-f", "{{with .Module}}{{if not .Main}}{{range $.GoFiles}}"+
 		`{{$.Module.Path}}{{"\t"}}{{$.Module.Dir}}{{"\t"}}{{$.Dir}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "./cmd/envfix-page")
 	cmd.Env, cmd.Stderr = wasmEnvironment(), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list ./cmd/envfix-page: %w", err)
+		must.Do(fmt.Errorf("go list ./cmd/envfix-page: %w", err))
 	}
 	files := map[string][]source{}
 	for line := range strings.Lines(string(out)) {
@@ -124,20 +99,15 @@ func linked(mod string) (map[string][]source, error) {
 		if len(field) != 4 {
 			continue
 		}
-		name, err := filepath.Rel(field[1], filepath.Join(field[2], field[3]))
-		if err != nil {
-			return nil, err
-		}
+		name := must.Get(filepath.Rel(field[1], filepath.Join(field[2], field[3])))
 		files[field[0]] = append(files[field[0]], source{field[1], name})
 	}
-	return files, nil
+	return files
 }
 
-func write(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(text), 0o644)
+func write(path, text string) {
+	must.Do(os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(os.WriteFile(path, []byte(text), 0o644))
 }
 
 func wasmEnvironment() []string {
