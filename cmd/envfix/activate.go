@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 )
@@ -17,9 +18,7 @@ func ready(dir string, before bool) string {
 	if line := activation(dir, filepath.Base(os.Getenv("SHELL"))); line != "" {
 		text += fmt.Sprintf(": `%s` puts it into use", line)
 	}
-	if before {
-		text += "; `envfix rollback` goes back"
-	}
+	text += say.If(before, "; `envfix rollback` goes back")
 	return text + "\n"
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -194,10 +195,7 @@ func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole 
 	if !canAsk() {
 		return fail.Wrong("there is no terminal to ask on", "`envfix "+command+" --yes` does not ask")
 	}
-	question := "apply? [y/N]"
-	if whole != nil {
-		question += " (v shows every step)"
-	}
+	question := "apply? [y/N]" + say.If(whole != nil, " (v shows every step)")
 	a, err := ask(ctx, question+" ")
 	for ; err == nil && a == "v" && whole != nil; a, err = ask(ctx, "apply? [y/N] ") {
 		if err := whole(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/planning"
 	"envfix/internal/probe"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 	"envfix/matrix"
 
@@ -250,10 +251,7 @@ func otherSubject(c *cli.Context) error {
 func readPastes(names []string) (*read.Case, error) {
 	r := read.NewReader(know.Embedded())
 	for _, name := range names {
-		label := ui.Clean(name)
-		if len(names) == 1 {
-			label = ""
-		}
+		label := say.Either(len(names) == 1, "", ui.Clean(name))
 		if err := readPaste(r, name, label); err != nil {
 			return nil, fail.Because(err, fail.Usage, ui.Clean(name)+": "+reason(err), "`envfix doctor --from -` reads standard input")
 		}

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
@@ -72,9 +73,7 @@ func (f doctorFlags) moves(p *plan.Plan, patient *read.Case) error {
 		return nil
 	}
 	command := "envfix apply torch==" + c.Torch + " --build " + c.Build + " --yes"
-	if f.plan.target.env != ".venv" {
-		command += " --env " + ui.Clean(f.plan.target.env)
-	}
+	command += say.If(f.plan.target.env != ".venv", " --env "+ui.Clean(f.plan.target.env))
 	return &fail.Error{Code: fail.Pending, Text: fmt.Sprintf("no build of torch %s fits this machine: to mend it, torch has to become %s", have, c.Torch),
 		Details: []string{"nothing was changed: what is installed beside torch may need the version that is here"},
 		Hints:   []string{"`" + command + "` consents to that", "`envfix doctor --fix` asks"}}
@@ -138,10 +137,7 @@ func handwork(findings []doctor.Finding, p *plan.Plan) string {
 		}
 		lines = xslices.Add(lines, "by hand: "+ui.Clean(f.Fix[0]))
 	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return "\n" + strings.Join(lines, "\n") + "\n"
+	return say.If(len(lines) > 0, "\n"+strings.Join(lines, "\n")+"\n")
 }
 
 // useIt says what a shell that is open must do, where variables were at fault.

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 )
 
@@ -59,10 +60,7 @@ func unreadProcess(pid int, r *machine.Running, err error) error {
 // processText says in a few lines what process was looked at.
 func processText(r *machine.Running, look ui.Style) string {
 	var b strings.Builder
-	who := ""
-	if r.User != "" {
-		who = " of " + r.User
-	}
+	who := say.With(" of ", r.User, "")
 	b.WriteString(look.Hang("", ui.Clean(fmt.Sprintf("process %d: %s%s", r.PID, r.Command, who))))
 	line := func(format string, args ...any) {
 		b.WriteString(look.Hang("  ", ui.Clean(fmt.Sprintf(format, args...))))
@@ -82,10 +80,7 @@ func processText(r *machine.Running, look ui.Style) string {
 	case r.Group != "" && r.Group != "/":
 		line("control group %s", r.Group)
 	}
-	state := "torch is not loaded"
-	if r.Torch {
-		state = "torch is loaded"
-	}
+	state := say.Either(r.Torch, "torch is loaded", "torch is not loaded")
 	switch {
 	case len(r.Devices) > 0:
 		state += "; it has open " + strings.Join(r.Devices[:min(4, len(r.Devices))], " ")

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -286,10 +287,7 @@ func installedTorch(patient *read.Case) (v, build string) {
 		if d.Name != "torch" || !ours {
 			continue
 		}
-		text := d.Version
-		if d.Module != "" {
-			text = d.Module
-		}
+		text := say.Either(d.Module != "", d.Module, d.Version)
 		if v == "" || d.Module != "" {
 			v, build = version.SplitLocal(text)
 		}

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 )
 
@@ -84,23 +85,17 @@ func findingsText(r doctor.Report, p *read.Case, look ui.Style) string {
 	notWell := func(f doctor.Finding) bool {
 		return f.Severity > know.Note || f.Check == "PY002" || f.Check == "GPU004"
 	}
-	if r.OK && !slices.ContainsFunc(r.Findings, notWell) {
-		b.WriteString("nothing is wrong\n\n")
-	}
+	b.WriteString(say.If(r.OK && !slices.ContainsFunc(r.Findings, notWell), "nothing is wrong\n\n"))
 	shown := r.Findings
 	if !look.Verbose {
 		shown = ownCauses(shown)
 		shown = shown[:min(shownFindings, len(shown))]
 	}
 	for i, f := range shown {
-		if i > 0 {
-			b.WriteString("\n")
-		}
+		b.WriteString(say.If(i > 0, "\n"))
 		b.WriteString(findingText(f, i == 0 && !r.OK, look))
 	}
-	if p.Pasted && !r.OK && r.Findings[0].Severity == know.Note {
-		b.WriteString("\n" + nothingNamed)
-	}
+	b.WriteString(say.If(p.Pasted && !r.OK && r.Findings[0].Severity == know.Note, "\n"+nothingNamed))
 	if n := len(r.Findings) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n%d more, less likely or a consequence; `-v` shows all\n", n)
 	}
@@ -112,13 +107,8 @@ func factsText(facts []doctor.Known, look ui.Style) string {
 	var b strings.Builder
 	b.WriteString("what this stands on\n")
 	for _, k := range facts {
-		what := string(k.State)
-		if k.State == doctor.Seen {
-			what = k.Value
-		}
-		if k.Source != "" && !strings.HasSuffix(k.Source, k.Value) || k.Source != "" && k.Value == "" {
-			what += " (" + ui.Clip(k.Source, 70) + ")"
-		}
+		what := say.Either(k.State == doctor.Seen, k.Value, string(k.State))
+		what += say.If(k.Source != "" && !strings.HasSuffix(k.Source, k.Value) || k.Source != "" && k.Value == "", " ("+ui.Clip(k.Source, 70)+")")
 		b.WriteString(look.Hang(fmt.Sprintf("  %-26s ", k.Fact), ui.Clip(what, 200)))
 	}
 	return b.String()
@@ -159,10 +149,7 @@ func findingText(f doctor.Finding, first bool, look ui.Style) string {
 		b.WriteString(look.Hang("    ", ui.Clip(e, shownEvidence)))
 	}
 	for _, x := range fix {
-		mark := "  - "
-		if first {
-			mark = "  => "
-		}
+		mark := say.Either(first, "  => ", "  - ")
 		b.WriteString(look.Hang(mark, ui.Clean(x)))
 	}
 	if look.Verbose {

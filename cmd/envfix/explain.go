@@ -11,6 +11,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 	"envfix/matrix"
 
@@ -91,17 +92,13 @@ func explainText(a doctor.Explanation, look ui.Style) string {
 	}
 	var b strings.Builder
 	for i, m := range slices.Concat(a.Matches, a.Known) {
-		if i > 0 {
-			b.WriteString("\n")
-		}
+		b.WriteString(say.If(i > 0, "\n"))
 		head := m.Program
 		if m.Line == 0 { // asked for by its id
 			head = m.Checks[0]
 		}
 		b.WriteString(look.Paragraph(ui.Clean(head)+":", ui.Clean(m.Text), false))
-		if m.Line > 0 {
-			b.WriteString(look.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence)))
-		}
+		b.WriteString(say.If(m.Line > 0, look.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence))))
 		for _, f := range m.Fix {
 			b.WriteString(look.Hang("  - ", ui.Clean(f)))
 		}
@@ -122,9 +119,7 @@ func unknownText(u *doctor.Stranger) string {
 	text := ""
 	if u.Kind != "" {
 		text = ui.Clean(u.Kind)
-		if u.Place != "" {
-			text += " in " + ui.Clean(u.Place)
-		}
+		text += say.With(" in ", ui.Clean(u.Place), "")
 		text = "read: " + text + "\n"
 	}
 	for _, s := range u.Similar {

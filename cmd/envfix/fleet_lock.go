@@ -13,6 +13,7 @@ import (
 	"envfix/internal/fleet"
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -66,9 +67,7 @@ func (f fleetFlags) writeLock(ctx context.Context, m *matrix.Matrix, p *fleet.Pl
 		return nil, err
 	}
 	for _, k := range targets {
-		if f.wish.OnlyIndex != "" {
-			k.Facts += " index=" + f.wish.OnlyIndex
-		}
+		k.Facts += say.With(" index=", f.wish.OnlyIndex, "")
 		wish.Targets = append(wish.Targets, k.Target)
 		delete(have, k.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 
@@ -74,12 +75,8 @@ func commandHelp(path []*cli.Command, look ui.Style) string {
 	var b strings.Builder
 	b.WriteString(look.Fill(name + ": " + c.Usage))
 	b.WriteString("\nUSAGE\n  " + name)
-	if len(c.Flags) > 0 {
-		b.WriteString(" [FLAGS]")
-	}
-	if c.ArgsUsage != "" {
-		b.WriteString(" " + c.ArgsUsage)
-	}
+	b.WriteString(say.If(len(c.Flags) > 0, " [FLAGS]"))
+	b.WriteString(say.With(" ", c.ArgsUsage, ""))
 	b.WriteString("\n")
 	if len(c.Subcommands) > 0 {
 		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands, look))
@@ -87,9 +84,7 @@ func commandHelp(path []*cli.Command, look ui.Style) string {
 	for _, s := range flagSections(c.Flags) {
 		b.WriteString("\n" + look.Fill(s.title) + flagRows(s.flags, look))
 	}
-	if c.Description != "" {
-		b.WriteString("\n" + reflow(strings.TrimSpace(c.Description), look))
-	}
+	b.WriteString(say.If(c.Description != "", "\n"+reflow(strings.TrimSpace(c.Description), look)))
 	if !strings.Contains(c.Description, "EXIT STATUS") {
 		b.WriteString("\nEXIT STATUS\n  0  done\n  1  it failed\n  2  usage, or input that cannot be read\n")
 	}
@@ -101,9 +96,7 @@ func commandHelp(path []*cli.Command, look ui.Style) string {
 func reflow(text string, look ui.Style) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		if b.Len() > 0 {
-			b.WriteString("\n")
-		}
+		b.WriteString(say.If(b.Len() > 0, "\n"))
 		if strings.Contains(paragraph, "  ") {
 			b.WriteString(look.Fit(paragraph + "\n"))
 			continue
@@ -149,10 +142,7 @@ func flagRows(flags []cli.Flag, look ui.Style) string {
 	var rows [][2]string
 	for _, d := range shownFlags(flags) {
 		value, usage := placeholder(d.GetUsage())
-		text := strings.Join(text.Each(d.Names(), dashed), ", ")
-		if d.TakesValue() {
-			text += " " + cmp.Or(value, "VALUE")
-		}
+		text := strings.Join(text.Each(d.Names(), dashed), ", ") + say.If(d.TakesValue(), " "+cmp.Or(value, "VALUE"))
 		if v := strings.Trim(d.GetValue(), `"`); d.TakesValue() && v != "" && v != "[]" && v != "0" {
 			usage += " (default " + v + ")"
 		}

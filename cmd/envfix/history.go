@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -57,13 +58,7 @@ func historyText(h apply.History, look ui.Style) string {
 	var b strings.Builder
 	for _, ev := range h.Events {
 		when := strings.Replace(strings.TrimSuffix(ev.Time, "Z"), "T", " ", 1)
-		note := eventNote(ev)
-		if alike(h.Events, ev) > 1 {
-			note += ", " + ev.Gen
-		}
-		if ev.Step != "" {
-			note += " (at step " + ev.Step + ")"
-		}
+		note := eventNote(ev) + say.If(alike(h.Events, ev) > 1, ", "+ev.Gen) + say.With(" (at step ", ev.Step, ")")
 		lead := ui.Clean(fmt.Sprintf("%s  %-8s  %-9s  ", when, ev.What, ev.State))
 		b.WriteString(trimmed(look.Hang(lead, ui.Clean(note))))
 	}
@@ -72,13 +67,7 @@ func historyText(h apply.History, look ui.Style) string {
 	}
 	b.WriteString("\nenvironments (`envfix rollback ID` goes to one)\n")
 	for _, g := range h.Generations {
-		what := "torch " + g.Torch
-		if g.Adopted {
-			what = "as it was before envfix"
-		}
-		if g.ID == h.Current {
-			what += ", in use"
-		}
+		what := say.Either(g.Adopted, "as it was before envfix", "torch "+g.Torch) + say.If(g.ID == h.Current, ", in use")
 		fmt.Fprintf(&b, "  %-18s  %s\n", ui.Clean(g.ID), ui.Clean(what))
 	}
 	return b.String()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"envfix/internal/apply"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 )
@@ -40,10 +41,7 @@ func pastOf(h apply.History) ui.Past {
 
 // moment is a time of the journal for people: 2026-11-21 10:20:30, UTC.
 func moment(rfc3339 string) string {
-	if rfc3339 == "" {
-		return ""
-	}
-	return strings.Replace(strings.TrimSuffix(rfc3339, "Z"), "T", " ", 1) + " UTC"
+	return say.If(rfc3339 != "", strings.Replace(strings.TrimSuffix(rfc3339, "Z"), "T", " ", 1)+" UTC")
 }
 
 // took is how long an event went on, where it did not end at once.

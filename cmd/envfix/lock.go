@@ -11,6 +11,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -140,14 +141,8 @@ func lockOfFlags(c *cli.Context) (lockCall, error) {
 		Profile: c.String("profile"), Offline: c.Bool("offline"), Build: c.StringSlice("build-from-source"), AsNamed: c.StringSlice("as-named"),
 		Groups: c.StringSlice("group"), Defaults: map[string]string{}}
 	for _, key := range team.TargetKeys {
-		name := key
-		if key == "index" {
-			name = "only-index"
-		}
-		value := c.String(name)
-		if key == "gpu" {
-			value = strings.Join(c.StringSlice(name), ",")
-		}
+		name := say.Either(key == "index", "only-index", key)
+		value := say.Either(key == "gpu", strings.Join(c.StringSlice(name), ","), c.String(name))
 		if c.IsSet(name) && value != "" {
 			f.wish.Defaults[key] = value
 		}

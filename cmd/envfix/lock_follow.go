@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 
@@ -78,10 +79,7 @@ func governing() string {
 // where an envfix.lock governs the working directory: it lies there or above, no
 // requirements are given, and --no-lock is not. The plan is nil where none does.
 func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
-	home := governing()
-	if f.lock.bundle != "" {
-		home = f.lock.bundle
-	}
+	home := say.Either(f.lock.bundle != "", f.lock.bundle, governing())
 	follows := !f.lock.none && len(q.Request.Requirements) == 0 && home != ""
 	switch {
 	case len(f.lock.groups) > 0 && !follows:

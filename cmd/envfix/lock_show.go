@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 
@@ -32,10 +33,7 @@ func lockShowCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			text := profilesText(l) + packagesText(differ, same)
-			if c.Bool("matrix") {
-				text = compareText(l, differ, same)
-			}
+			text := say.Either(c.Bool("matrix"), compareText(l, differ, same), profilesText(l)+packagesText(differ, same))
 			return answer(c.App.Writer, c.Bool("json"), lockShowAnswer{1, l, append([]team.Row{}, differ...), append([]string{}, same...)}, text, fail.OK)
 		},
 	}
@@ -45,9 +43,7 @@ func profilesText(l *lock.Lock) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: matrix %s, needs envfix %s\n", lock.File, ui.Clean(l.Matrix.Version), ui.Clean(l.RequiresEnvfix))
 	ask := func(what string, list []string) {
-		if len(list) > 0 {
-			b.WriteString(ui.Hang("asked for: "+what, ui.Clean(strings.Join(list, ", "))))
-		}
+		b.WriteString(say.If(len(list) > 0, ui.Hang("asked for: "+what, ui.Clean(strings.Join(list, ", ")))))
 	}
 	ask("", l.Input.Requirements)
 	for _, s := range l.Input.Sources {
@@ -79,9 +75,7 @@ func packagesText(differ []team.Row, same []string) string {
 		}
 		b.WriteString(ui.Hang("  "+ui.Clean(r.Package)+"  ", ui.Clean(strings.Join(parts, ", "))))
 	}
-	if len(same) > 0 {
-		b.WriteString(ui.Hang("  all  ", ui.Clean(strings.Join(same, ", "))))
-	}
+	b.WriteString(say.If(len(same) > 0, ui.Hang("  all  ", ui.Clean(strings.Join(same, ", ")))))
 	return b.String()
 }
 
@@ -105,10 +99,7 @@ func compareText(l *lock.Lock, differ []team.Row, same []string) string {
 	for _, r := range differ {
 		fmt.Fprintf(&b, "  %s\n", ui.Clean(r.Package))
 		for _, v := range slices.Sorted(maps.Keys(r.Versions)) {
-			what := v
-			if v == "" {
-				what = "none"
-			}
+			what := say.Either(v == "", "none", v)
 			b.WriteString(ui.Hang(fmt.Sprintf("    %-20s ", ui.Clean(what)), strings.Join(r.Versions[v], ", ")))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/owner"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 	release "envfix/internal/update" // "update" is the flag of the golden tests
@@ -138,12 +139,7 @@ func (f updateFlags) say(r *release.Release, known release.Known, from string, o
 	told := matrixUpdateAnswer{Format: 1, Result: done, Version: r.Manifest.Version, Was: known.Highest, Created: r.Manifest.Created,
 		Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from}
 	text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
-	if r.News {
-		text += fmt.Sprintf("; so far %s", known.Highest)
-	}
-	if f.check {
-		text += "\nlooked at: " + ui.Clean(from)
-	}
+	text += say.If(r.News, fmt.Sprintf("; so far %s", known.Highest)) + say.If(f.check, "\nlooked at: "+ui.Clean(from))
 	return answer(out, f.json, told, text+"\n", codeIf(r.News && f.check, fail.Pending))
 }
 

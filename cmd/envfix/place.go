@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -63,9 +64,7 @@ func placeHere() place {
 		if !isEnvDir(defaultEnv) {
 			p.state = "new"
 		}
-		if isEnvDir(active) {
-			p.state += "; active is " + ui.Clean(active) + ", which `--env` names"
-		}
+		p.state += say.If(isEnvDir(active), "; active is "+ui.Clean(active)+", which `--env` names")
 		return p
 	case active == "":
 		return place{dir: defaultEnv, state: "new"}
@@ -97,10 +96,7 @@ func activeEnv() string {
 		return nameOf(dir)
 	}
 	dir := os.Getenv("CONDA_PREFIX")
-	if isEnvDir(dir) && os.Getenv("CONDA_DEFAULT_ENV") != "base" && !pathExists(filepath.Join(dir, "condabin")) {
-		return dir
-	}
-	return ""
+	return say.If(isEnvDir(dir) && os.Getenv("CONDA_DEFAULT_ENV") != "base" && !pathExists(filepath.Join(dir, "condabin")), dir)
 }
 
 // nameOf is the name under which a user knows an environment: `envfix env` activates

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/xslices"
@@ -209,9 +210,7 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	if len(left) > 6 {
 		left = append(left[:6], fmt.Sprintf("%d more", len(left)-6))
 	}
-	if len(left) > 0 {
-		said += "; not followed: " + strings.Join(left, ", ") + " (`-r FILE` follows one instead)"
-	}
+	said += say.If(len(left) > 0, "; not followed: "+strings.Join(left, ", ")+" (`-r FILE` follows one instead)")
 	return said
 }
 

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -164,9 +165,7 @@ func whyMachine(h machine.Machine, python string) string {
 	}
 	for _, g := range h.GPUs {
 		name := strings.TrimPrefix(ui.Clean(g.Name), "NVIDIA ")
-		if !g.SM.IsZero() && !strings.Contains(name, g.SM.String()) {
-			name += " (" + g.SM.String() + ")"
-		}
+		name += say.If(!g.SM.IsZero() && !strings.Contains(name, g.SM.String()), " ("+g.SM.String()+")")
 		parts = append(parts, name)
 	}
 	if h.Driver != nil {
@@ -179,14 +178,8 @@ func whyMachine(h machine.Machine, python string) string {
 func whyWords(v resolver.Verdict) string {
 	var rows [][2]string
 	for _, w := range v.Words {
-		mark := "passed   "
-		if !w.OK {
-			mark = "refused  "
-		}
-		text := ui.Clean(w.Text)
-		if w.Source != "" && !w.OK {
-			text += " [" + ui.Clean(w.Source) + "]"
-		}
+		mark := say.Either(!w.OK, "refused  ", "passed   ")
+		text := ui.Clean(w.Text) + say.If(w.Source != "" && !w.OK, " ["+ui.Clean(w.Source)+"]")
 		rows = append(rows, [2]string{mark + w.Rule, text})
 	}
 	return ui.Columns(rows, 4)
@@ -197,10 +190,7 @@ func whyAnswer(r *resolver.Resolution, more [][2]string) string {
 	rows := [][2]string{{"answer", ui.Answer(r.Decision)}}
 	add := func(left string, c *resolver.Choice) {
 		if c != nil {
-			name := "torch " + c.Torch
-			if c.Torch == "" {
-				name = strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", ")
-			}
+			name := say.Either(c.Torch == "", strings.Join(slices.Sorted(maps.Keys(c.Packages)), ", "), "torch "+c.Torch)
 			rows = append(rows, [2]string{left, ui.Clean(name + ", build " + c.Build)})
 		}
 	}

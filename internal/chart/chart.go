@@ -11,6 +11,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -292,8 +293,6 @@ func (d *drawing) said(b *matrix.Build, g machine.GPU, state State) string {
 	if last := d.outlived(g); last > 0 {
 		return s + " up to branch " + strconv.Itoa(last) + ", the last that drives it, and yours is " + d.v.Driver.String()
 	}
-	if state == Driver {
-		s += ", and yours is " + d.v.Driver.String()
-	}
+	s += say.If(state == Driver, ", and yours is "+d.v.Driver.String())
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"html"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -35,9 +36,7 @@ func (m *Map) HTML() string {
 	vendor, first := "", true
 	for _, r := range m.Rows {
 		if r.Vendor != vendor {
-			if vendor != "" {
-				b.WriteString("</tbody>\n")
-			}
+			b.WriteString(say.If(vendor != "", "</tbody>\n"))
 			b.WriteString("<tbody>")
 			vendor = r.Vendor
 		}
@@ -54,10 +53,7 @@ func (m *Map) HTML() string {
 
 // cell writes one cell; the first can be reached by Tab, the others by arrows.
 func (m *Map) cell(b *strings.Builder, r Row, c Column, x Cell, first bool) {
-	tab := `-1`
-	if first {
-		tab = `0`
-	}
+	tab := say.Either(first, `0`, `-1`)
 	who := strings.TrimSpace(r.Code + " " + r.Name)
 	b.WriteString(`<td role="gridcell" tabindex="` + tab + `"` + class(string(x.State), c.Chosen) + ` data-torch="` + esc(x.Torch) + `" data-gpu="` + esc(who) + `"`)
 	for _, d := range [][2]string{
@@ -106,10 +102,7 @@ func class(state string, chosen bool) string {
 	if chosen {
 		state = strings.TrimSpace(state + " chosen")
 	}
-	if state == "" {
-		return ""
-	}
-	return ` class="` + state + `"`
+	return say.If(state != "", ` class="`+state+`"`)
 }
 
 func esc(s string) string { return html.EscapeString(text.Printable(s)) }

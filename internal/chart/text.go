@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"envfix/internal/say"
 )
 
 // marks are the states in one or two characters: colour is never alone.
@@ -30,10 +32,7 @@ func (m *Map) Text(bold func(string) string) string {
 	}
 	b.WriteString(upper + "\n" + lower + "\n")
 	for _, r := range m.Rows {
-		mark := "  "
-		if r.Chosen {
-			mark = "> "
-		}
+		mark := say.Either(r.Chosen, "> ", "  ")
 		line := pad(mark+r.label(), left+2)
 		for i, c := range r.Cells {
 			cell := "  " + marks[c.State]
@@ -45,9 +44,7 @@ func (m *Map) Text(bold func(string) string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	b.WriteString("\n■ code for it  □ PTX, compiled at first use  ")
-	if !m.Driver.IsZero() {
-		b.WriteString("▲ another driver  ")
-	}
+	b.WriteString(say.If(!m.Driver.IsZero(), "▲ another driver  "))
 	b.WriteString("· does not run")
 	if slices.ContainsFunc(m.Rows, func(r Row) bool {
 		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.State == Unknown })

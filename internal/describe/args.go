@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -39,9 +40,7 @@ func Of(h machine.Machine) Machine {
 // people see what they have.
 func wordFor(g machine.GPU) string {
 	name := strings.TrimPrefix(g.Name, "NVIDIA ")
-	if g.MIG != "" && !strings.Contains(strings.ToLower(name), g.MIG) {
-		name += " " + g.MIG
-	}
+	name += say.If(g.MIG != "" && !strings.Contains(strings.ToLower(name), g.MIG), " "+g.MIG)
 	if n, err := GPU(name); err == nil && n.Vendor == g.Vendor && (g.SM.IsZero() || n.SM == g.SM) && (g.GFX == "" || n.GFX == g.GFX) {
 		return name
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -227,9 +228,7 @@ func (c *Class) Name() string {
 	if p.OS != "linux" {
 		return out + ", " + p.OS + " " + p.Arch
 	}
-	if p.Arch != "x86_64" {
-		out += ", " + p.Arch
-	}
+	out += say.If(p.Arch != "x86_64", ", "+p.Arch)
 	if p.Libc != nil && !p.Libc.Version.IsZero() {
 		out += ", " + p.Libc.Kind + " " + p.Libc.Version.String()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -123,13 +124,8 @@ func (p *Packages) Rest() string {
 	var b strings.Builder
 	for _, k := range p.Packages {
 		if line := k.SourceLine("."); line != "" {
-			if b.Len() == 0 {
-				b.WriteString("# A file of hashes cannot hold folders and repositories. Then:\n")
-			}
-			where := "'" + line + "'"
-			if k.Directory != nil {
-				where = line
-			}
+			b.WriteString(say.If(b.Len() == 0, "# A file of hashes cannot hold folders and repositories. Then:\n"))
+			where := say.Either(k.Directory != nil, line, "'"+line+"'")
 			fmt.Fprintf(&b, "#   python -m pip install --no-deps %s\n", where)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -104,9 +105,6 @@ func UVPlatform(m Match) (string, error) {
 // else, for `environments` of PEP 751.
 func Markers(m Match, python string) string {
 	system := map[string]string{"linux": "linux", "windows": "win32", "macos": "darwin"}[m.OS]
-	cpu := m.Arch
-	if m.OS == "windows" {
-		cpu = map[string]string{"x86_64": "AMD64", "arm64": "ARM64"}[m.Arch]
-	}
+	cpu := say.Either(m.OS == "windows", map[string]string{"x86_64": "AMD64", "arm64": "ARM64"}[m.Arch], m.Arch)
 	return fmt.Sprintf("sys_platform == '%s' and platform_machine == '%s' and python_version == '%s'", system, cpu, python)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -195,16 +196,10 @@ func checkDriver(need string, d *machine.Driver) (string, bool) {
 // Text returns the conditions in one line: "linux x86_64, nvidia 7.0, driver
 // >=525.60.13".
 func (m Match) Text() string {
-	s := m.OS + " " + m.Arch
-	if m.Environment != "" {
-		s += " (" + m.Environment + ")"
-	}
+	s := m.OS + " " + m.Arch + say.With(" (", m.Environment, ")")
 	if m.GPU == "none" {
 		return s + ", no GPU"
 	}
-	s += ", " + strings.TrimSpace(m.GPU+" "+strings.Join(append(slices.Clone(m.SMs), m.GFX...), " "))
-	if m.Driver != "" {
-		s += ", driver " + m.Driver
-	}
+	s += ", " + strings.TrimSpace(m.GPU+" "+strings.Join(append(slices.Clone(m.SMs), m.GFX...), " ")) + say.With(", driver ", m.Driver, "")
 	return text.Clip(s, 120)
 }

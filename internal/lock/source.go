@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -74,10 +75,7 @@ func (k *Package) Complete(i int, w Wheel) {
 func (k Package) SourceLine(home string) string {
 	switch {
 	case k.VCS != nil:
-		line := fmt.Sprintf("%s @ git+%s@%s", k.Name, k.VCS.URL, k.VCS.CommitID)
-		if k.VCS.Subdirectory != "" {
-			line += "#subdirectory=" + k.VCS.Subdirectory
-		}
+		line := fmt.Sprintf("%s @ git+%s@%s", k.Name, k.VCS.URL, k.VCS.CommitID) + say.With("#subdirectory=", k.VCS.Subdirectory, "")
 		return line
 	case k.Directory != nil:
 		where := strings.TrimSuffix(home, "/") + "/" + strings.TrimPrefix(k.Directory.Path, "./")

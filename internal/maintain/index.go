@@ -18,6 +18,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -93,10 +94,7 @@ func pipIndex(ctx context.Context, python string) indexChoice {
 // one; "" without a pip.
 func PipDefault(ctx context.Context, python string) string {
 	out := strings.TrimSpace(output(ctx, python, "-I", "-c", "from pip._internal.models.index import PyPI\nprint(PyPI.simple_url)"))
-	if !strings.HasPrefix(out, "https://") {
-		return ""
-	}
-	return out
+	return say.If(strings.HasPrefix(out, "https://"), out)
 }
 
 // output returns what a program prints, or "" where it fails.

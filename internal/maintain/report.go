@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"envfix/internal/index"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -51,17 +52,13 @@ func (r *Report) Text(all bool, took time.Duration) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%-14s %-8s %-8s %-7s %-9s %s\n", p.Verdict, p.Torch, p.Arch, cmp.Or(p.Python, "-"), p.By, cmp.Or(libraryName(p), p.Build))
-		if p.Error != "" {
-			b.WriteString("    " + text.Printable(p.Error) + "\n")
-		}
+		b.WriteString(say.With("    ", text.Printable(p.Error), "\n"))
 		for _, c := range p.Checks {
 			if c.Verdict == index.Agree && !all {
 				continue
 			}
 			fmt.Fprintf(&b, "    %-14s %-10s row %s, wheel %s\n", c.Verdict, c.Field, cmp.Or(c.Row, "none"), cmp.Or(text.Printable(c.Wheel), "none"))
-			if c.Note != "" {
-				b.WriteString("        " + text.Printable(c.Note) + "\n")
-			}
+			b.WriteString(say.With("        ", text.Printable(c.Note), "\n"))
 		}
 	}
 	for _, n := range r.Notes {

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -201,10 +202,7 @@ func plan(in PlanInput) (call, error) {
 	apply := call{args: []string{"apply"}} // what describes a machine is not said to the machine itself
 	apply.flag("--python", in.Python)
 	apply.flag("--manager", in.Manager)
-	where := ""
-	if len(in.GPU) > 0 || in.Driver+in.OS+in.Arch+in.Libc != "" {
-		where = " on that machine"
-	}
+	where := say.If(len(in.GPU) > 0 || in.Driver+in.OS+in.Arch+in.Libc != "", " on that machine")
 	c.after = "To carry it out, a person types" + where + ": envfix " + text.Command(append(apply.args, in.Requirements...)...)
 	return c, errors.Join(in.check(), checked(in.Manager), named(in.Requirements...))
 }
@@ -263,9 +261,7 @@ func add[In any](s *mcp.Server, o Options, name, about string, command func(In) 
 		}
 		said, c.after = o.Hide(said), o.Hide(c.after)
 		said = oneScreen(said, "envfix "+text.Command(c.args...))
-		if c.after != "" {
-			said += "\n" + c.after + "\n"
-		}
+		said += say.With("\n", c.after, "\n")
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, nil, nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -203,10 +204,7 @@ func machineLines(h machine.Machine) []string {
 		out = append(out, "driver "+h.Driver.Version.String())
 	}
 	p := h.Platform
-	s := p.OS + " " + p.Arch
-	if p.Environment != "" && p.Environment != machine.Bare {
-		s += " (" + p.Environment + ")"
-	}
+	s := p.OS + " " + p.Arch + say.If(p.Environment != "" && p.Environment != machine.Bare, " ("+p.Environment+")")
 	return append(out, s)
 }
 

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
@@ -40,10 +41,7 @@ func pythonProgram(h machine.Machine, version string) string {
 
 // toCopy are the steps of a plan as commands, then envfix's own.
 func toCopy(p *plan.Plan, q question, res *resolver.Resolution) []Command {
-	shell := "sh"
-	if q.machine.Platform.OS == "windows" {
-		shell = "PowerShell"
-	}
+	shell := say.Either(q.machine.Platform.OS == "windows", "PowerShell", "sh")
 	switch res.Decision {
 	case resolver.Split:
 		return apart(q, res, shell)
@@ -113,10 +111,7 @@ func proof(p *plan.Plan, shell string) string {
 }
 
 func bin(shell string) string {
-	if shell == "PowerShell" {
-		return "Scripts"
-	}
-	return "bin"
+	return say.Either(shell == "PowerShell", "Scripts", "bin")
 }
 
 // line is a command for a shell, with the environment in .venv. Both shells take a

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -113,10 +114,7 @@ func lockable(t target, res *resolver.Resolution) (*resolver.Choice, error) {
 	f := fail.New(fail.NoSolution, fmt.Sprintf("target %s (%s): %s", t.Name, clean(t.Facts), strings.ReplaceAll(string(res.Decision), "_", " ")))
 	f.Details = text.Each(res.Reasons, func(r resolver.Reason) string { return clean(r.Text) })
 	for _, n := range res.Nearest {
-		hint := fmt.Sprintf("%s: torch %s %s", clean(n.Change), n.Torch, n.Build)
-		if n.Note != "" {
-			hint += " (" + clean(n.Note) + ")"
-		}
+		hint := fmt.Sprintf("%s: torch %s %s", clean(n.Change), n.Torch, n.Build) + say.With(" (", clean(n.Note), ")")
 		f.Hints = append(f.Hints, hint)
 	}
 	return nil, f

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 // Classes makes one target of each class among machines. Machines are of one class
@@ -28,10 +29,7 @@ func Classes(machines []machine.Machine) []lock.Target {
 
 // className is "linux-x86_64-sm70", "macos-arm64-apple" or "linux-x86_64-cpu".
 func className(h machine.Machine) string {
-	os := h.Platform.OS
-	if h.Platform.Environment == machine.WSL2 {
-		os = "wsl2"
-	}
+	os := say.Either(h.Platform.Environment == machine.WSL2, "wsl2", h.Platform.OS)
 	name := os + "-" + h.Platform.Arch
 	if h.Platform.Libc != nil && h.Platform.Libc.Kind != "glibc" {
 		name += "-" + h.Platform.Libc.Kind

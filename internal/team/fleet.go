@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -144,10 +145,7 @@ func (t FleetTarget) commonPython(x *resolver.Session, p fleet.Pair) string {
 		return common[i]
 	}
 	same := t.Members[0].Python
-	if slices.ContainsFunc(t.Members, func(m fleet.Member) bool { return m.Python != same }) {
-		return ""
-	}
-	return same
+	return say.Either(slices.ContainsFunc(t.Members, func(m fleet.Member) bool { return m.Python != same }), "", same)
 }
 
 // resolves reports whether one machine with all the GPUs of a target gets the pair.

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -53,10 +54,7 @@ func (t *Team) project(w *wishes, file string, groups ...string) (*pyproject.Pro
 	if file == w.file && len(w.edits) > 0 { // the edit is written with the lock
 		return pyproject.ReadProject(w.text, t.at(file), groups...)
 	}
-	path := t.at(file)
-	if len(groups) > 0 {
-		path += "[" + strings.Join(groups, ",") + "]"
-	}
+	path := t.at(file) + say.If(len(groups) > 0, "["+strings.Join(groups, ",")+"]")
 	return t.Project(path)
 }
 

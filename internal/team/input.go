@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -214,9 +215,7 @@ func (t *Team) placeLine(p pyproject.Place) (string, error) {
 	case p.Package != "" && !p.Local():
 		line = p.Package + " @ " + where
 	}
-	if p.Marker != "" {
-		line += " ; " + p.Marker
-	}
+	line += say.With(" ; ", p.Marker, "")
 	return line, nil
 }
 
@@ -242,10 +241,7 @@ func (t *Team) besideLock(q pep508.Requirement, dir string) (string, error) {
 	if err != nil || strings.HasPrefix(rel, "..") {
 		return "", fmt.Errorf("%s lies outside the project: the others of the team do not have it; put it beside the lock", q.URL)
 	}
-	text := q.Name + " @ file:" + filepath.ToSlash(rel)
-	if q.Marker != "" {
-		text += " ; " + q.Marker
-	}
+	text := q.Name + " @ file:" + filepath.ToSlash(rel) + say.With(" ; ", q.Marker, "")
 	return text, nil
 }
 

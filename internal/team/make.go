@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -283,10 +284,7 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 		q, err := pep508.Parse(text, "")
 		path, local := strings.CutPrefix(q.URL, "file:")
 		if err == nil && local {
-			line := t.absolute("./" + path)
-			if q.Marker != "" {
-				line += " ; " + q.Marker
-			}
+			line := t.absolute("./"+path) + say.With(" ; ", q.Marker, "")
 			j.Places = append(j.Places, line)
 		}
 		return local
@@ -333,9 +331,6 @@ func (t *Team) absolute(line string) string {
 	if err != nil {
 		return line
 	}
-	out := flag + filepath.Join(home, filepath.FromSlash(path))
-	if marker != "" {
-		out += " ; " + marker
-	}
+	out := flag + filepath.Join(home, filepath.FromSlash(path)) + say.With(" ; ", marker, "")
 	return out
 }

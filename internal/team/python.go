@@ -12,6 +12,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -160,10 +161,7 @@ func (t *Team) defaultedPythons(drafts []draft) []string {
 		if len(names) == 0 {
 			continue
 		}
-		why := "which is here"
-		if !is {
-			why = "the newest that fits"
-		}
+		why := say.Either(!is, "the newest that fits", "which is here")
 		slices.Sort(pythons)
 		out = append(out, fmt.Sprintf("Python %s, %s, for %s: where a machine has none, uv brings it; `--python 3.12` (or python= of a target) takes another",
 			strings.Join(slices.Compact(pythons), ", "), why, strings.Join(names, ", ")))

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -266,9 +267,7 @@ func (t *Team) relative(path string) string {
 		}
 	}
 	base = filepath.ToSlash(filepath.Clean(base))
-	if grouped {
-		base += "[" + group
-	}
+	base += say.If(grouped, "["+group)
 	return base
 }
 

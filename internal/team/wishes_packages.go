@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 )
 
 func named(list []string, name string) (string, bool) {
@@ -96,9 +97,6 @@ func (w *wishes) notAsked(t *Team, name string, have []string) error {
 			}
 		}
 	}
-	hint := "it asks for nothing"
-	if len(have) > 0 {
-		hint = "it asks for " + strings.Join(have, ", ")
-	}
+	hint := say.Either(len(have) > 0, "it asks for "+strings.Join(have, ", "), "it asks for nothing")
 	return fail.Wrong(w.file+" does not ask for "+clean(name), hint, "`envfix sync` removes what is installed and not locked")
 }

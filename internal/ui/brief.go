@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
@@ -126,9 +127,7 @@ func theReason(p *plan.Plan) string {
 		return said["source"]
 	}
 	code, arches, long := strings.Cut(said["gpu-code"], ") (") // all that it has code for
-	if long && arches != "" {
-		code += ")"
-	}
+	code += say.If(long && arches != "", ")")
 	if p.Decision != resolver.Install {
 		return said["driver-floor"]
 	}

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 // worksWords say whether the torch of an environment works on this machine.
@@ -28,9 +29,7 @@ func EnvironmentTable(a doctor.Environments, verbose bool, home string) string {
 		}
 	}
 	fmt.Fprintf(&b, "%s, %d with torch, %d of them on a GPU here\n", Count(len(a.Environments), "Python environment"), torch, works)
-	if !a.GPU {
-		b.WriteString("this machine has no GPU that can be used\n")
-	}
+	b.WriteString(say.If(!a.GPU, "this machine has no GPU that can be used\n"))
 	bare := 0
 	head := false
 	for _, e := range a.Environments {
@@ -50,9 +49,7 @@ func EnvironmentTable(a doctor.Environments, verbose bool, home string) string {
 	if n := len(a.Closed); n > 0 {
 		b.WriteString("\n" + Hang("", fmt.Sprintf("not looked into, closed to you: %s", Clip(strings.Join(a.Closed, " "), 300))))
 	}
-	if torch > 0 {
-		b.WriteString("\n`envfix doctor --env PATH` says what to do about one of them\n")
-	}
+	b.WriteString(say.If(torch > 0, "\n`envfix doctor --env PATH` says what to do about one of them\n"))
 	return b.String()
 }
 
@@ -69,9 +66,7 @@ func environmentRow(e doctor.Environment, home string) string {
 		path = ""
 	}
 	b.WriteString(strings.TrimRight(fmt.Sprintf("%s %s %s %s", padded(path, 38), padded(python, 8), padded(torch, 17), worksWords[e.Works]), " ") + "\n")
-	if e.Why != "" && e.Works != doctor.WorksCPU {
-		b.WriteString(Hang("    ", Clean(e.Why)))
-	}
+	b.WriteString(say.If(e.Why != "" && e.Works != doctor.WorksCPU, Hang("    ", Clean(e.Why))))
 	if how := installationWords(e.Installed); how != "" {
 		b.WriteString(Hang("    ", Clean(how)))
 	}
@@ -85,15 +80,8 @@ func installationWords(i *machine.Installation) string {
 	}
 	var out []string
 	by := "installed"
-	if i.By != "" {
-		by += " by " + i.By
-	}
-	if i.At != "" {
-		by += " on " + strings.Replace(i.At[:min(16, len(i.At))], "T", " ", 1) + " UTC"
-	}
-	if i.From != "" {
-		by += " from " + i.From
-	}
+	by += say.With(" by ", i.By, "") + say.If(i.At != "", " on "+strings.Replace(i.At[:min(16, len(i.At))], "T", " ", 1)+" UTC")
+	by += say.With(" from ", i.From, "")
 	if by != "installed" {
 		out = append(out, by)
 	}

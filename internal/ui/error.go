@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
+
+	"envfix/internal/say"
+)
 
 // Error returns the text of an error: one "envfix: error:" line, details
 // indented below it, and after an empty line its hints. Every line of outside
@@ -17,9 +21,7 @@ func (s Style) Error(text string, details, hints []string) string {
 		b.WriteString(s.detail(Clean(d)))
 	}
 	for i, h := range hints {
-		if i == 0 {
-			b.WriteString("\n")
-		}
+		b.WriteString(say.If(i == 0, "\n"))
 		b.WriteString(s.hang("hint: ", "hint: ", Clean(h), 2))
 	}
 	return b.String()

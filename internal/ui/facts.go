@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -49,9 +50,7 @@ func (f *factSheet) section(title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
 	}
-	if f.b.Len() > 0 {
-		f.b.WriteString("\n")
-	}
+	f.b.WriteString(say.If(f.b.Len() > 0, "\n"))
 	f.b.WriteString(f.s.Bold(title) + "\n")
 	f.b.WriteString(Columns(rows, 2))
 }
@@ -138,10 +137,7 @@ func (f *factSheet) driverRows(m machine.Machine) (r rows) {
 		}
 		return r
 	}
-	version := d.Version.String()
-	if m.Platform.Environment == machine.WSL2 {
-		version += " (the Windows driver)"
-	}
+	version := d.Version.String() + say.If(m.Platform.Environment == machine.WSL2, " (the Windows driver)")
 	r = append(r, [2]string{"version", version})
 	switch {
 	case d.NotLoaded:
@@ -185,10 +181,7 @@ func (f *factSheet) pythonRows(m machine.Machine) [][2]string {
 		if p.Arch != "" {
 			marks = append(marks, Clean(p.Arch))
 		}
-		text := Clean(p.Path)
-		if len(marks) > 0 {
-			text += " (" + strings.Join(marks, ", ") + ")"
-		}
+		text := Clean(p.Path) + say.If(len(marks) > 0, " ("+strings.Join(marks, ", ")+")")
 		rows = append(rows, [2]string{Clean(p.Version), text})
 	}
 	return rows
@@ -253,10 +246,7 @@ func noteRows(m machine.Machine) (r rows) {
 }
 
 func knownFrom(evidence string) string {
-	if evidence == "" {
-		return ""
-	}
-	return "known from " + Clean(evidence)
+	return say.If(evidence != "", "known from "+Clean(evidence))
 }
 
 func joined(words ...string) string {

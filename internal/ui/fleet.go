@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/fleet"
+	"envfix/internal/say"
 )
 
 // Fleet lays a plan for many machines out on one screen: the groups with their
@@ -12,19 +13,12 @@ import (
 func Fleet(p *fleet.Plan, s Style) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s\n", Count(p.Machines, "machine"), Count(p.Classes, "class"), groupsText(p))
-	if p.Bound != "" {
-		b.WriteString(Hang("  ", "fewer groups may exist ("+p.Bound+")"))
-	}
-	if p.Note != "" {
-		b.WriteString(Hang("  ", p.Note))
-	}
+	b.WriteString(say.If(p.Bound != "", Hang("  ", "fewer groups may exist ("+p.Bound+")")))
+	b.WriteString(say.If(p.Note != "", Hang("  ", p.Note)))
 	for i, g := range p.Groups {
 		fmt.Fprintf(&b, "\n%s  %s\n", s.Bold(fmt.Sprintf("group %d  torch %s  build %s", i+1, Clean(g.Torch), Clean(g.Build))), Count(g.Hosts, "machine"))
 		for _, m := range g.Members {
-			text := Clean(m.Name) + ", Python " + Clean(m.Python)
-			if m.Driver != "" {
-				text += ", " + s.Warn(Clean(m.Driver))
-			}
+			text := Clean(m.Name) + ", Python " + Clean(m.Python) + say.If(m.Driver != "", ", "+s.Warn(Clean(m.Driver)))
 			b.WriteString(Hang("  ", text))
 			b.WriteString(hosts(m.Hosts))
 		}
@@ -39,9 +33,7 @@ func Fleet(p *fleet.Plan, s Style) string {
 	for _, u := range p.Unserved {
 		b.WriteString(Hang("  ", Clean(u.Name)+": "+Clean(u.Why)))
 		b.WriteString(hosts(u.Hosts))
-		if u.Hint != "" {
-			b.WriteString(Hang("    hint: ", Clean(u.Hint)))
-		}
+		b.WriteString(say.If(u.Hint != "", Hang("    hint: ", Clean(u.Hint))))
 	}
 	if len(p.Problems) > 0 {
 		b.WriteString("\n" + s.Warn("not known") + "\n")
@@ -55,15 +47,9 @@ func Fleet(p *fleet.Plan, s Style) string {
 func groupsText(p *fleet.Plan) string {
 	switch len(p.Groups) {
 	case 0:
-		if len(p.Unserved) == 0 {
-			return "nothing is known of any of them"
-		}
-		return "no choice fits any of them"
+		return say.Either(len(p.Unserved) == 0, "nothing is known of any of them", "no choice fits any of them")
 	case 1:
-		if len(p.Unserved)+len(p.Problems) == 0 {
-			return "one choice for all"
-		}
-		return "one choice for those that have an answer"
+		return say.Either(len(p.Unserved)+len(p.Problems) == 0, "one choice for all", "one choice for those that have an answer")
 	}
 	return fmt.Sprintf("%d groups", len(p.Groups))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/fleet"
+	"envfix/internal/say"
 )
 
 //go:embed fleet.html
@@ -18,10 +19,7 @@ func FleetReport(r *fleet.Report, s Style) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", Count(r.Machines, "machine"), countText(r.Count))
 	for _, c := range r.Classes {
-		name := Clean(c.Name)
-		if c.Profile != "" {
-			name += ", profile " + Clean(c.Profile)
-		}
+		name := Clean(c.Name) + say.With(", profile ", Clean(c.Profile), "")
 		b.WriteString("\n" + s.Bold(name) + "\n")
 		for _, st := range fleet.Statuses {
 			if all := c.Hosts[st]; len(all) > 0 {
@@ -45,10 +43,7 @@ func countText(count map[fleet.Status]int) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, st))
 		}
 	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+	return say.Either(len(parts) == 0, "none", strings.Join(parts, ", "))
 }
 
 // A sameReason is machines of one status with the same reasons.

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/resolver"
 )
 
@@ -27,9 +28,7 @@ func Home(d Dashboard, s Style) string {
 	h := d.Plan.Basis.Facts
 	v.machine(h, d.Plan.Basis.Request.Described)
 	v.line("")
-	if d.Environment != "" {
-		v.b.WriteString(v.Hang("", Clean(d.Environment)))
-	}
+	v.b.WriteString(say.If(d.Environment != "", v.Hang("", Clean(d.Environment))))
 	torch := installedTorch(h)
 	if d.New && len(h.Pythons) > 0 && len(h.Installed) > 0 {
 		torch += ", for " + h.Pythons[0].Path
@@ -80,10 +79,7 @@ func installedTorch(h machine.Machine) string {
 func (d Dashboard) judge() (works, next string) {
 	p := d.Plan
 	install := "`envfix apply` shows the plan, asks, and carries it out"
-	shows := "`envfix doctor` shows the evidence and what to do"
-	if d.Mends {
-		shows += "; `envfix doctor --fix` mends it"
-	}
+	shows := "`envfix doctor` shows the evidence and what to do" + say.If(d.Mends, "; `envfix doctor --fix` mends it")
 	switch p.Decision {
 	case resolver.NoSolution, resolver.NeedTarget:
 		text, _, _ := Refusal(p)
@@ -111,9 +107,7 @@ func (d Dashboard) judge() (works, next string) {
 			works = "not here: there is no environment yet"
 		}
 		next := fmt.Sprintf("%s: torch %s, build %s", install, p.Torch, p.Build)
-		if d.Into != "" {
-			next += ", into " + Clean(d.Into) + "; what is active stays as it is"
-		}
+		next += say.With(", into ", Clean(d.Into), "; what is active stays as it is")
 		return works, next
 	case len(d.Faults) > 0:
 		return "no: " + d.Faults[0], shows

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -76,18 +77,14 @@ func buildLabel(b *matrix.Build) string {
 func Builds(m *matrix.Matrix, list []ShownRelease, gpu machine.GPU) string {
 	var b strings.Builder
 	for i, r := range list {
-		if i > 0 {
-			b.WriteString("\n")
-		}
+		b.WriteString(say.If(i > 0, "\n"))
 		text := "torch " + r.Torch.String() + " (" + r.Date + ")"
 		for _, name := range []string{"torchvision", "torchaudio", "triton"} {
 			if v, ok := r.Companions[name]; ok && !v.IsZero() {
 				text += ", " + name + " " + v.String()
 			}
 		}
-		if !gpu.SM.IsZero() {
-			text += fmt.Sprintf("; builds with code for %s (%s)", Clean(gpu.Name), gpu.SM)
-		}
+		text += say.If(!gpu.SM.IsZero(), fmt.Sprintf("; builds with code for %s (%s)", Clean(gpu.Name), gpu.SM))
 		b.WriteString(strings.Join(Wrap(text, Width), "\n") + "\n")
 		for _, p := range platforms(r.Builds) {
 			b.WriteString("\n" + platformTable(m, p))
@@ -157,10 +154,7 @@ func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
 	}
 	rows := [][]string{{"BUILD", "CUDA", "CUDNN", "DRIVER", "GPUS"}}
 	for _, b := range builds {
-		driver := b.Floor.Linux.String()
-		if b.OS == "windows" {
-			driver = b.Floor.Windows.String()
-		}
+		driver := say.Either(b.OS == "windows", b.Floor.Windows.String(), b.Floor.Linux.String())
 		if b.CUDA.IsZero() {
 			driver = ""
 		}

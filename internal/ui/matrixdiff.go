@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/matrix"
 )
 
@@ -32,9 +33,7 @@ func MatrixDiff(changes []matrix.Change, files []string, machines int, answers [
 	for _, f := range files {
 		b.WriteString(Clean(f) + ": changed\n")
 	}
-	if len(changes)+len(files) > 0 {
-		b.WriteString("\n")
-	}
+	b.WriteString(say.If(len(changes)+len(files) > 0, "\n"))
 	fmt.Fprintf(&b, "%s of the data", Count(len(changes), "change"))
 	if machines > 0 {
 		fmt.Fprintf(&b, "; %d of %s would get another answer", len(answers), Count(machines, "recorded machine"))

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
@@ -49,10 +50,7 @@ func (v *view) environment(p *plan.Plan) {
 }
 
 func (v *view) machine(h machine.Machine, described bool) {
-	what := platformText(h.Platform)
-	if described {
-		what += " (described)"
-	}
+	what := platformText(h.Platform) + say.If(described, " (described)")
 	v.row("machine", what)
 	for _, g := range groups(h.GPUs) {
 		v.row("gpu", g)
@@ -109,10 +107,7 @@ func platformText(p machine.Platform) string {
 }
 
 func driverText(d machine.Driver) string {
-	s := cmp.Or(d.Version.String(), "of unknown version")
-	if d.KernelModule != "" {
-		s += ", " + d.KernelModule + " kernel module"
-	}
+	s := cmp.Or(d.Version.String(), "of unknown version") + say.With(", ", d.KernelModule, " kernel module")
 	switch {
 	case d.NotLoaded:
 		s += ", installed and not loaded"
@@ -149,15 +144,8 @@ func GPU(g machine.GPU) string {
 	case g.GFX != "":
 		s += ", " + g.GFX
 	}
-	if g.MIG != "" {
-		s += ", MIG " + g.MIG
-	}
-	if g.MemoryBytes > 0 {
-		s += fmt.Sprintf(", %d GiB", (g.MemoryBytes+1<<29)>>30)
-	}
-	if !g.Visible {
-		s += ", not usable now"
-	}
+	s += say.With(", MIG ", g.MIG, "") + say.If(g.MemoryBytes > 0, fmt.Sprintf(", %d GiB", (g.MemoryBytes+1<<29)>>30))
+	s += say.If(!g.Visible, ", not usable now")
 	return s
 }
 
@@ -242,13 +230,7 @@ func (v *view) combination(label string, c resolver.Choice) {
 		row = strings.Replace(row, head, v.Chosen(head), 1)
 	}
 	v.b.WriteString(row)
-	under := ""
-	if c.CUDA != "" {
-		under = "CUDA " + c.CUDA + ", "
-	}
-	if c.CuDNN != "" {
-		under += "cuDNN " + c.CuDNN + ", "
-	}
+	under := say.With("CUDA ", c.CUDA, ", ") + say.With("cuDNN ", c.CuDNN, ", ")
 	v.row("", under+"Python "+c.Python+", "+from(c))
 }
 
@@ -348,12 +330,7 @@ func envFix(f plan.EnvFix) string {
 	default:
 		s = "take " + f.Value + " out of " + f.Variable
 	}
-	if f.Suspected {
-		s += " (suspected: its files could not be read)"
-	}
-	s += ": " + f.Why
-	if f.From != "" {
-		s += "; it comes from " + f.From
-	}
+	s += say.If(f.Suspected, " (suspected: its files could not be read)")
+	s += ": " + f.Why + say.With("; it comes from ", f.From, "")
 	return s
 }

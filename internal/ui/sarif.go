@@ -11,6 +11,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -99,9 +100,6 @@ func sarifLocations(f doctor.Finding, pasted []string) []object {
 
 // sarifFile is a file as SARIF names it: relative to the root of what is scanned.
 func sarifFile(file string) object {
-	uri := "stdin"
-	if file != "-" {
-		uri = (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
-	}
+	uri := say.Either(file != "-", (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath(), "stdin")
 	return object{"artifactLocation": object{"uri": uri}}
 }

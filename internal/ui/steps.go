@@ -11,6 +11,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -66,10 +67,7 @@ func sizeText(p *plan.Plan) string {
 	}
 	unknown := unmeasured(p)
 	var parts []string
-	about := "about "
-	if len(unknown) > 0 {
-		about = "at least "
-	}
+	about := say.Either(len(unknown) > 0, "at least ", "about ")
 	if receive > 0 && p.Target.Offline {
 		parts = append(parts, about+Size(receive)+" that must lie here already, in a cache or a folder (--offline)")
 	} else if receive > 0 {
@@ -79,12 +77,7 @@ func sizeText(p *plan.Plan) string {
 		parts = append(parts, about+Size(disk)+" on disk")
 	}
 	text := strings.Join(parts, ", ")
-	if len(unknown) > 0 && text != "" {
-		text += "; "
-	}
-	if len(unknown) > 0 {
-		text += "not known for " + strings.Join(unknown, ", ")
-	}
+	text += say.If(len(unknown) > 0 && text != "", "; ") + say.If(len(unknown) > 0, "not known for "+strings.Join(unknown, ", "))
 	return text
 }
 
@@ -92,10 +85,7 @@ func sizeText(p *plan.Plan) string {
 func receiving(n int64) string {
 	const rate = 100e6 / 8 // bytes a second
 	minutes := int((float64(n)/rate + 30) / 60)
-	if minutes < 1 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d min at 100 Mbit/s)", minutes)
+	return say.If(minutes > 0, fmt.Sprintf(" (%d min at 100 Mbit/s)", minutes))
 }
 
 // unmeasured names what the steps install without a known size.
@@ -201,9 +191,7 @@ func (v *view) command(r plan.Run, sudo bool) {
 			line = "  " + w
 			continue
 		}
-		if line != "" {
-			line += " "
-		}
+		line += say.If(line != "", " ")
 		line += w
 	}
 	v.line(indent + v.Dim(line))
@@ -244,9 +232,7 @@ func gives(n resolver.Nearest) string {
 	if n.Torch != "" && n.Change != "torch "+n.Torch {
 		s = "torch " + n.Torch + ", " + s
 	}
-	if n.Note != "" {
-		s += " (" + Clean(n.Note) + ")"
-	}
+	s += say.With(" (", Clean(n.Note), ")")
 	return s
 }
 
@@ -259,10 +245,7 @@ func Next(p *plan.Plan, args []string, s Style) string {
 	case p.Decision == resolver.Split:
 		v.row("next", "one `envfix plan` for each group, with `--gpus LIST` and `--env DIR`")
 	case len(p.Steps) > 0 && p.Basis.Request.Described:
-		flag := "--sh"
-		if p.Basis.Facts.Platform.OS == "windows" {
-			flag = "--ps1"
-		}
+		flag := say.Either(p.Basis.Facts.Platform.OS == "windows", "--ps1", "--sh")
 		now := ""
 		if p.Decision == resolver.UpgradeDriver {
 			now = " installs what runs now"
@@ -279,10 +262,7 @@ func Next(p *plan.Plan, args []string, s Style) string {
 		}
 		v.next(name, args, "", " plans the change of the driver")
 	default:
-		named := ""
-		if p.Target.Named {
-			named = " --env " + p.Target.Dir
-		}
+		named := say.If(p.Target.Named, " --env "+p.Target.Dir)
 		v.row("next", "`envfix verify"+named+"` proves that torch computes")
 	}
 	if !s.Verbose {
@@ -387,16 +367,10 @@ func placeText(environment string) string {
 // subject is "this machine (Tesla V100, 7.0; driver 580.95.05)".
 func subject(p *plan.Plan) string {
 	h := p.Basis.Facts
-	who := "this machine"
-	if p.Basis.Request.Described {
-		who = "the described machine"
-	}
+	who := say.Either(p.Basis.Request.Described, "the described machine", "this machine")
 	var parts []string
 	for _, g := range h.GPUs {
-		s := g.Name
-		if !g.SM.IsZero() {
-			s += ", " + g.SM.String()
-		}
+		s := g.Name + say.If(!g.SM.IsZero(), ", "+g.SM.String())
 		parts = xslices.Add(parts, s)
 	}
 	if len(parts) == 0 {

@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
+
+	"envfix/internal/say"
+)
 
 // Width is the number of columns that tables and views fit where nothing is known of
 // the terminal.
@@ -87,9 +91,7 @@ func wrap(text string, width int, together func(words []string) int) []string {
 			lines = append(lines, line)
 			line = ""
 		}
-		if line != "" {
-			line += " "
-		}
+		line += say.If(line != "", " ")
 		line += word
 	}
 	return append(lines, line)
@@ -126,10 +128,7 @@ func Hang(lead, text string) string { return Style{}.Hang(lead, text) }
 // Paragraph wraps text after its first word or words, which are marked: as an error, or
 // else as a warning. Further lines are indented.
 func (s Style) Paragraph(begin, text string, wrong bool) string {
-	code := "33"
-	if wrong {
-		code = "31"
-	}
+	code := say.Either(wrong, "31", "33")
 	return s.hang(begin+" ", s.paint(code, begin)+" ", text, 2)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 // GPUUse is a table of what each GPU is doing, in at most [Width] columns; "" where
@@ -17,17 +18,13 @@ func GPUUse(m machine.Machine, verbose bool, s Style) string {
 		if g.Use == nil {
 			continue
 		}
-		if b.Len() == 0 {
-			b.WriteString(s.Bold("GPUs in use") + "\n")
-		}
+		b.WriteString(say.If(b.Len() == 0, s.Bold("GPUs in use")+"\n"))
 		b.WriteString("  " + useLine(g) + "\n")
 		for _, l := range processLines(m, g.Use) {
 			b.WriteString("       " + l + "\n")
 		}
 		for _, l := range Wrap(strings.Join(useState(g, verbose), "; "), Width-8) {
-			if l != "" {
-				b.WriteString("       " + l + "\n")
-			}
+			b.WriteString(say.With("       ", l, "\n"))
 		}
 	}
 	if l := m.KernelLog; l != nil && b.Len() > 0 {
@@ -44,10 +41,7 @@ func GPUUse(m machine.Machine, verbose bool, s Style) string {
 // useLine is one GPU: its number, name, memory, load and temperature.
 func useLine(g machine.GPU) string {
 	u := g.Use
-	name := g.Name
-	if g.MIG != "" {
-		name += " MIG " + g.MIG
-	}
+	name := g.Name + say.With(" MIG ", g.MIG, "")
 	used := "memory unknown"
 	switch {
 	case u.MemoryUsed != nil && g.MemoryBytes > 0:
@@ -180,10 +174,7 @@ func kernelLogLine(l *machine.KernelLog) string {
 	default:
 		var kinds []string
 		for _, e := range l.Errors[:min(n, 8)] {
-			word := "Xid"
-			if e.Switch {
-				word = "SXid"
-			}
+			word := say.Either(e.Switch, "SXid", "Xid")
 			kinds = append(kinds, fmt.Sprintf("%s %d (%d)", word, e.Number, e.Count))
 		}
 		return "kernel log (" + Clip(l.Source, 40) + "): " + strings.Join(kinds, ", ")

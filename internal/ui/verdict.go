@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/say"
 )
 
 // Verdict is what `envfix run` says at a job's end, for stderr: every line
@@ -55,10 +56,7 @@ func headline(f verdict.Finding, s Style) string {
 }
 
 func confidence(f verdict.Finding) string {
-	if f.Verdict == verdict.Healthy && f.Confidence == "high" {
-		return ""
-	}
-	return " (" + f.Confidence + " confidence)"
+	return say.Either(f.Verdict == verdict.Healthy && f.Confidence == "high", "", " ("+f.Confidence+" confidence)")
 }
 
 func finding(b *strings.Builder, add func(indent, text string), f verdict.Finding) {
@@ -106,10 +104,7 @@ func stepParts(p verdict.ProcessReport) string {
 	if len(words) == 0 {
 		return ""
 	}
-	step := "a step"
-	if p.Unit != "" {
-		step = "a " + Clean(p.Unit)
-	}
+	step := say.Either(p.Unit != "", "a "+Clean(p.Unit), "a step")
 	if p.Role == "rank" && p.Rank != nil {
 		step = fmt.Sprintf("rank %d: a step", *p.Rank)
 	}

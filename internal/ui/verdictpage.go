@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/say"
 )
 
 //go:embed verdict.html
@@ -72,10 +73,7 @@ func stepBars(r verdict.Report) (out []stepBar) {
 
 // gainUnit is what the numbers of a gain count.
 func gainUnit(key string) string {
-	if key == "steps_per_s" {
-		return "steps a second"
-	}
-	return Clean(key)
+	return say.Either(key == "steps_per_s", "steps a second", Clean(key))
 }
 
 func charts(t *verdict.Trace) (out []timeline) {

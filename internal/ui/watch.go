@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/say"
 )
 
 // bar draws a share of ten cells.
@@ -97,10 +98,7 @@ func utilWords(u *float64) string {
 }
 
 func slowWords(s string) string {
-	if s == "" {
-		return ""
-	}
-	return "slowed by " + s
+	return say.If(s != "", "slowed by "+s)
 }
 
 func number(v *float64, unit string, scale float64) string {
@@ -142,10 +140,7 @@ func WatchLine(w verdict.View) string {
 		if g.Util != nil {
 			u = fmt.Sprintf("%.0f%%", *g.Util)
 		}
-		p := fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.MemoryUsed), gib(g.MemoryTotal))
-		if g.Slowed != "" {
-			p += " slowed by " + g.Slowed
-		}
+		p := fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.MemoryUsed), gib(g.MemoryTotal)) + say.With(" slowed by ", g.Slowed, "")
 		parts = append(parts, p)
 	}
 	if len(w.GPUs) == 0 {

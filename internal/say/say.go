@@ -1,0 +1,16 @@
+// Package say puts sentences together out of parts that may be missing.
+package say
+
+// If is a part that is said where something is so.
+func If(so bool, part string) string { return Either(so, part, "") }
+
+// Either is what is said where something is so, or else.
+func Either(so bool, part, otherwise string) string {
+	if so {
+		return part
+	}
+	return otherwise
+}
+
+// With is a word that is known, between what is said around it; "" where there is no word.
+func With(before, word, after string) string { return If(word != "", before+word+after) }

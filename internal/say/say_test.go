@@ -1,0 +1,15 @@
+package say_test
+
+import (
+	"testing"
+
+	"envfix/internal/say"
+)
+
+func TestParts(t *testing.T) {
+	gpu, driver := "V100", ""
+	got := gpu + say.With(", driver ", driver, "") + say.With(" (", "7.0", ")") + say.If(driver == "", ", without one") + say.Either(gpu == "", " none", ".")
+	if want := "V100 (7.0), without one."; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+}
