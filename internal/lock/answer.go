@@ -2,7 +2,6 @@ package lock
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,26 +11,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 )
-
-// answered is a package as uv's pylock text has it.
-type answered struct {
-	Name      string     `toml:"name"`
-	Version   string     `toml:"version"`
-	Wheels    []file     `toml:"wheels"`
-	Sdist     *file      `toml:"sdist"`
-	Archive   *file      `toml:"archive"`
-	VCS       *VCS       `toml:"vcs"`
-	Directory *Directory `toml:"directory"`
-}
-
-type file struct {
-	Name         string            `toml:"name"`
-	URL          string            `toml:"url"`
-	Path         string            `toml:"path"`
-	Size         int64             `toml:"size"`
-	Subdirectory string            `toml:"subdirectory"`
-	Hashes       map[string]string `toml:"hashes"`
-}
 
 // ParseUV reads the pylock answer that `uv pip compile --format pylock.toml` prints
 // for one platform and reduces every package to the one file that an installer
@@ -43,7 +22,7 @@ func ParseUV(answer []byte, indexes []Index) ([]Package, error) {
 		return nil, fmt.Errorf("uv's answer has %d bytes", len(answer))
 	}
 	var doc struct {
-		Packages []answered `toml:"packages"`
+		Packages []Package `toml:"packages"`
 	}
 	if err := toml.NewDecoder(bytes.NewReader(answer)).Decode(&doc); err != nil {
 		return nil, fmt.Errorf("uv's answer: %w", describe(err))
@@ -67,26 +46,23 @@ func ParseUV(answer []byte, indexes []Index) ([]Package, error) {
 }
 
 // locked reduces what uv said of a package to one form.
-func (p answered) locked() (Package, error) {
+func (p Package) locked() (Package, error) {
 	k := Package{Name: p.Name, Version: p.Version, VCS: p.VCS, Directory: p.Directory}
-	var wheels []Wheel
-	for _, f := range p.Wheels {
-		w, err := f.wheel()
-		if err != nil {
+	for i := range p.Wheels {
+		if err := p.Wheels[i].bare(); err != nil {
 			return k, err
 		}
-		wheels = append(wheels, w)
 	}
 	switch {
-	case len(wheels) > 0:
-		k.Wheels = []Wheel{Best(wheels)}
+	case len(p.Wheels) > 0:
+		k.Wheels = []Wheel{Best(p.Wheels)}
 	case p.Sdist != nil:
-		w, err := p.Sdist.wheel()
-		k.Sdist = &w
-		return k, err
+		k.Sdist = p.Sdist
+		return k, k.Sdist.bare()
 	case p.Archive != nil:
-		w, err := p.Archive.wheel()
-		k.Archive = &Archive{URL: w.URL, Path: w.Path, Size: w.Size, Subdirectory: p.Archive.Subdirectory, Hashes: w.Hashes}
+		k.Archive = p.Archive
+		err := k.Archive.bare()
+		k.Archive.Name = ""
 		return k, err
 	case p.VCS == nil && p.Directory == nil:
 		return k, errors.New("it has no file for this target")
@@ -94,12 +70,14 @@ func (p answered) locked() (Package, error) {
 	return k, nil
 }
 
-// wheel is the file with its URL bare of fragments and credentials.
-func (f file) wheel() (Wheel, error) {
-	u, err := url.Parse(f.URL)
+// bare takes fragments and credentials out of a file's URL, and names the file.
+func (w *Wheel) bare() error {
+	u, err := url.Parse(w.URL)
 	if err != nil {
-		return Wheel{}, fmt.Errorf("url %q", text.Clip(f.URL, 120))
+		return fmt.Errorf("url %q", text.Clip(w.URL, 120))
 	}
 	u.Fragment, u.RawQuery, u.User = "", "", nil
-	return Wheel{Name: cmp.Or(f.Name, lastElement(u.Path+f.Path)), URL: u.String(), Path: f.Path, Size: f.Size, Hashes: Hashes{strings.ToLower(f.Hashes["sha256"])}}, nil
+	w.URL, w.Hashes.SHA256 = u.String(), strings.ToLower(w.Hashes.SHA256)
+	*w = w.file()
+	return nil
 }

@@ -127,7 +127,7 @@ version = "1"
 		{Name: "old", Version: "1", Sdist: &Wheel{Name: "old-1.tar.gz", URL: "https://files.example/old-1.tar.gz", Hashes: Hashes{"00"}}},
 		{Name: "mylib", Directory: &Directory{Path: "/x/libs/mylib", Editable: true}},
 		{Name: "gitlib", Version: "0.3", VCS: &VCS{Type: "git", URL: "https://git.example/gitlib", Revision: "v1", CommitID: "3da862d4fa8c10139a82becf1b6d219115e51463"}},
-		{Name: "one", Version: "1", Archive: &Archive{URL: "https://files.example/one-1-py3-none-any.whl", Hashes: Hashes{"00"}}},
+		{Name: "one", Version: "1", Archive: &Wheel{URL: "https://files.example/one-1-py3-none-any.whl", Hashes: Hashes{"00"}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("packages (-want +got):\n%s", d)

@@ -40,18 +40,19 @@ type Package struct {
 
 	VCS       *VCS       `toml:"vcs,inline,omitempty"`       // a commit of a repository
 	Directory *Directory `toml:"directory,inline,omitempty"` // a project beside the lock
-	Archive   *Archive   `toml:"archive,inline,omitempty"`   // one file at an address or beside the lock
+	Archive   *Wheel     `toml:"archive,inline,omitempty"`   // one file at an address or beside the lock, without a name
 	Sdist     *Wheel     `toml:"sdist,inline,omitempty"`     // a source distribution, which is built
 	Wheels    []Wheel    `toml:"wheels,omitempty"`           // sorted by file name
 }
 
 // A Wheel is one file.
 type Wheel struct {
-	Name   string `toml:"name"`
-	URL    string `toml:"url,omitempty"`
-	Path   string `toml:"path,omitempty"` // relative to the file, in a bundle
-	Size   int64  `toml:"size"`           // bytes
-	Hashes Hashes `toml:"hashes,inline"`
+	Name         string `toml:"name,omitempty"`
+	URL          string `toml:"url,omitempty"`
+	Path         string `toml:"path,omitempty"`         // relative to the file, in a bundle
+	Size         int64  `toml:"size,omitempty"`         // bytes
+	Subdirectory string `toml:"subdirectory,omitempty"` // of an archive
+	Hashes       Hashes `toml:"hashes,inline"`
 }
 
 // Hashes are in lower-case hex.
@@ -146,7 +147,7 @@ func (k Package) validate() error {
 func (w Wheel) validate(k Package) error {
 	m := wheelName().FindStringSubmatch(w.Name)
 	switch {
-	case m == nil:
+	case m == nil || w.Subdirectory != "": // only an archive has one
 		return errors.New("not the name of a wheel")
 	case machine.NormalName(m[1]) != k.Name:
 		return fmt.Errorf("a wheel of %s", machine.NormalName(m[1]))

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -27,24 +28,15 @@ type Directory struct {
 	Editable bool   `toml:"editable,omitempty"`
 }
 
-// An Archive is one file that is no index's.
-type Archive struct {
-	URL          string `toml:"url,omitempty"`
-	Path         string `toml:"path,omitempty"` // relative to the file
-	Size         int64  `toml:"size,omitempty"`
-	Subdirectory string `toml:"subdirectory,omitempty"`
-	Hashes       Hashes `toml:"hashes,inline"`
-}
-
-func (a *Archive) wheel() bool { return strings.HasSuffix(a.file().Name, ".whl") }
-
-func (a *Archive) file() Wheel {
-	return Wheel{Name: lastElement(urlPath(a.URL) + a.Path), URL: a.URL, Path: a.Path, Size: a.Size, Hashes: a.Hashes}
+// file is a file with the name that its place gives it, where it has none of its own.
+func (w Wheel) file() Wheel {
+	w.Name = cmp.Or(w.Name, lastElement(urlPath(w.URL)+w.Path))
+	return w
 }
 
 // Built reports whether installing the package runs its own code.
 func (k Package) Built() bool {
-	return k.VCS != nil || k.Directory != nil || k.Sdist != nil || k.Archive != nil && !k.Archive.wheel()
+	return k.VCS != nil || k.Directory != nil || k.Sdist != nil || k.Archive != nil && !strings.HasSuffix(k.Archive.file().Name, ".whl")
 }
 
 // Files returns the files of a package; a repository and a directory have none.
@@ -64,7 +56,8 @@ func (k *Package) Complete(i int, w Wheel) {
 	case k.Sdist != nil:
 		*k.Sdist = w
 	case k.Archive != nil:
-		k.Archive.URL, k.Archive.Size, k.Archive.Hashes = w.URL, w.Size, w.Hashes
+		w.Name = ""
+		*k.Archive = w
 	default:
 		k.Wheels[i] = w
 	}
@@ -117,9 +110,9 @@ func (k Package) forms() int {
 func (k Package) validateSource() error {
 	switch {
 	case k.Sdist != nil:
-		return k.Sdist.validateNamed(sdistName().MatchString(k.Sdist.Name), "a source distribution")
+		return k.Sdist.validateNamed(sdistName().MatchString(k.Sdist.Name) && k.Sdist.Subdirectory == "", "a source distribution")
 	case k.Archive != nil:
-		return k.Archive.file().validateNamed(insideOrNone(k.Archive.Subdirectory), "an archive")
+		return k.Archive.file().validateNamed(insideOrNone(k.Archive.Subdirectory) && k.Archive.Name == "", "an archive")
 	case k.VCS != nil:
 		return k.VCS.validate()
 	case k.Directory != nil:
