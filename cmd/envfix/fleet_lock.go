@@ -56,7 +56,7 @@ func (f fleetFlags) writeLock(ctx context.Context, m *matrix.Matrix, p *fleet.Pl
 	t := teamIn(".")
 	old, err := t.Read()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`envfix lock` writes it anew"}}
+		return nil, fail.Wrap(fail.Usage, err, "`envfix lock` writes it anew")
 	}
 	wish := team.Wish{Requirements: f.wish.arguments, Files: f.wish.files, Offline: f.offline, UpgradeMatrix: true}
 	if wish.Mirrors, err = mirrorFlags(f.mirrors); err != nil {

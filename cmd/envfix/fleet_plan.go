@@ -166,7 +166,7 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	}
 	p, err := fleet.Make(m, in, r, f.options)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: err.Error(), Err: err}
+		return fail.Wrap(fail.Usage, err)
 	}
 	told := fleetPlanAnswer{Format: 1, Plan: p}
 	var locked *fleetLock

@@ -21,7 +21,7 @@ func writeJSON(w io.Writer, v any) error {
 // writeForm writes what is for another program to read, or says why it cannot be.
 func writeForm(w io.Writer, form text.Quoted, hints ...string) error {
 	if err := form.Err(); err != nil {
-		return &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err, Hints: hints}
+		return fail.Wrap(fail.Failed, err, hints...)
 	}
 	_, err := form.WriteTo(w)
 	return err

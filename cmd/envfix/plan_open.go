@@ -119,12 +119,12 @@ func hasPython(h machine.Machine, version string) bool {
 func redirect(address string) (string, error) {
 	path := filepath.Join(stateDir(), "open.html")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
+		return "", fail.Wrap(fail.Failed, err)
 	}
 	text := `<!doctype html><meta charset="utf-8"><title>envfix</title><meta http-equiv="refresh" content="0; url=` + html.EscapeString(address) + `">` +
 		`<a href="` + html.EscapeString(address) + `">the page</a>` + "\n"
 	if err := system.Replace(path, []byte(text), 0o600); err != nil {
-		return "", &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
+		return "", fail.Wrap(fail.Failed, err)
 	}
 	return path, nil
 }

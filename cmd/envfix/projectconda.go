@@ -69,7 +69,7 @@ func (f *planFlags) pixiDemands() error {
 	}
 	e, err := pyproject.ReadPixi(text, name)
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--manager uv` installs without the project of pixi"}}
+		return fail.Wrap(fail.Usage, err, "`--manager uv` installs without the project of pixi")
 	}
 	f.wish.demands = cmp.Or(f.wish.demands, pyproject.MinorPython(e.Python))
 	f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)

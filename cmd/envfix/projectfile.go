@@ -11,7 +11,6 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/text"
-	"envfix/internal/ui"
 	"envfix/resolver"
 )
 
@@ -34,8 +33,8 @@ func projectFile(path string) (*pyproject.Project, error) {
 			return p, nil
 		}
 	}
-	return nil, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err,
-		Hints: []string{"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group"}}
+	return nil, fail.Wrap(fail.Usage, err,
+		"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group")
 }
 
 func readProjectFile(path string) ([]byte, error) { return readBounded(path, maxProjectFile) }

@@ -18,7 +18,6 @@ import (
 	"envfix/internal/probe"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
-	"envfix/internal/ui"
 )
 
 // where is the target that the flags of a plan name, on the machine h.
@@ -48,7 +47,7 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	t.ProjectFile = cmp.Or(pixiFile(filepath.Dir(t.Dir)), project.File) // it may lie in either, and the plan names which
 	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return t, &fail.Error{Code: fail.Usage, Text: ui.Clean(err.Error()), Err: err, Hints: []string{"`--manager uv` installs without a project"}}
+		return t, fail.Wrap(fail.Usage, err, "`--manager uv` installs without a project")
 	}
 	t.Project = text
 	return t, nil

@@ -211,7 +211,7 @@ func prove(ctx context.Context, c system.Command) (apply.Proof, error) {
 		return proof, &fail.Error{Code: fail.Verify, Text: "the environment's Python ended with an error: " + exit.Error(), Details: exit.Tail, Err: err,
 			Hints: []string{"`envfix doctor` looks for the cause"}}
 	case err != nil:
-		return proof, &fail.Error{Code: fail.Failed, Text: ui.Clean(err.Error()), Err: err}
+		return proof, fail.Wrap(fail.Failed, err)
 	case bad != nil:
 		return proof, &fail.Error{Code: fail.Verify, Text: bad.Error(), Details: out.Lines(12)}
 	}

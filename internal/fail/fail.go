@@ -54,7 +54,10 @@ func Because(err error, code int, text string, hints ...string) *Error {
 	return &Error{Code: code, Text: text, Hints: hints, Err: err}
 }
 
-// Wrap is an error with the words of another one.
-func Wrap(code int, err error, hints ...string) *Error {
-	return Because(err, code, err.Error(), hints...)
+// Wrap is an error with the words of another one; nil where there is none.
+func Wrap(code int, err error, hints ...string) error {
+	if err == nil {
+		return nil
+	}
+	return Because(err, code, text.Escape(err.Error()), hints...)
 }

@@ -31,7 +31,7 @@ func (q Question) driverFor(l installers.LockedProfile) (*resolver.Resolution, e
 	public, _ := version.SplitLocal(l.Profile.Torch)
 	torch, err := pep508.Parse("torch=="+public, "")
 	if err != nil {
-		return nil, usage(err)
+		return nil, fail.Wrap(fail.Usage, err)
 	}
 	r := &q.Request
 	r.Requirements, r.Build, r.Python, r.ChangeDriver = []pep508.Requirement{torch}, l.Profile.Build, l.Profile.Python, true

@@ -14,7 +14,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
-	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -70,10 +69,7 @@ type Proposal struct {
 // error is a [fail.Error] that reports a malformed request.
 func (q Question) Choose() (*resolver.Resolution, error) {
 	res, err := resolver.Resolve(q.Matrix, q.seen(), q.request())
-	if err != nil {
-		return nil, usage(err)
-	}
-	return res, nil
+	return res, fail.Wrap(fail.Usage, err)
 }
 
 // Brief is Choose in short: what was decided and why, without the nearest other answers.
@@ -95,10 +91,7 @@ func (q Question) Runs() func(resolver.Request) *resolver.Choice {
 func (q Question) Why(w Ports, asked pep508.Requirement) (*resolver.Case, error) {
 	q.look(w)
 	c, err := resolver.Why(q.Matrix, q.seen(), q.request(), asked)
-	if err != nil {
-		return nil, usage(err)
-	}
-	return c, nil
+	return c, fail.Wrap(fail.Usage, err)
 }
 
 // Make returns the sealed plan: what is carried out, saved or compared.
@@ -179,10 +172,7 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 // Steps is the draft that carries out what was chosen.
 func (q Question) Steps(res *resolver.Resolution) (*plan.Plan, error) {
 	p, err := installers.Plan(q.Matrix, q.seen(), q.request(), res, q.Target)
-	if err != nil {
-		return nil, usage(err)
-	}
-	return p, nil
+	return p, fail.Wrap(fail.Usage, err)
 }
 
 // seen is the machine as the target's environment will find it.
@@ -208,8 +198,4 @@ func (q Question) request() resolver.Request {
 		}
 	}
 	return r
-}
-
-func usage(err error) error {
-	return &fail.Error{Code: fail.Usage, Text: text.Escape(err.Error()), Err: err}
 }

@@ -160,7 +160,7 @@ func (t *Team) finishBundle(dir string, l *lock.Lock, sums map[string]string) er
 	for _, name := range append(text.Each(l.Profiles, func(p lock.Profile) string { return p.Pylock.File }), lock.File) {
 		text, err := ReadFile(t.path(name))
 		if err != nil {
-			return &fail.Error{Code: fail.Usage, Text: clean(err.Error()), Err: err}
+			return fail.Wrap(fail.Usage, err)
 		}
 		if err := writeFile(filepath.Join(dir, name), text); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
 	defer resp.Body.Close()
 	part, err := os.CreateTemp(filepath.Dir(path), ".part-")
 	if err != nil {
-		return &fail.Error{Code: fail.Preflight, Text: clean(err.Error()), Err: err}
+		return fail.Wrap(fail.Preflight, err)
 	}
 	defer os.Remove(part.Name())
 	h := sha256.New()

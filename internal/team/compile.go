@@ -74,7 +74,7 @@ func inTarget(name string, err error) error {
 func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts) ([]byte, []string, error) {
 	platform, err := lock.UVPlatform(d.profile.Match)
 	if err != nil {
-		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: err.Error(), Err: err}
+		return nil, nil, fail.Wrap(fail.NoSolution, err)
 	}
 	d.job.Platform = platform
 	answer, notes, err := u.compile(ctx, d.job, t.path(d.profile.Pylock.File))
@@ -86,7 +86,7 @@ func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts
 		err = t.local(packages)
 	}
 	if err != nil {
-		return nil, nil, &fail.Error{Code: fail.NoSolution, Text: clean(err.Error()), Err: err}
+		return nil, nil, fail.Wrap(fail.NoSolution, err)
 	}
 	u.mirrors.canonical(packages)
 	facts.said(packages)

@@ -47,10 +47,7 @@ func (t *Team) Export(format, name string, groups ...string) (text.Quoted, error
 		return none, err
 	}
 	file, err := p.Export(format, home, k)
-	if err != nil {
-		return none, fail.Wrap(fail.Usage, err)
-	}
-	return file, nil
+	return file, fail.Wrap(fail.Usage, err)
 }
 
 // chosen are a profile's packages with these groups and extras.

@@ -38,10 +38,7 @@ func read(path string) (*lock.Lock, error) {
 		return nil, fail.Wrap(fail.Usage, err)
 	}
 	l, err := lock.Decode(b)
-	if err != nil {
-		return nil, fail.Wrap(fail.Integrity, err)
-	}
-	return l, nil
+	return l, fail.Wrap(fail.Integrity, err)
 }
 
 func noLock() *fail.Error {
@@ -115,10 +112,7 @@ func (t *Team) Packages(p *lock.Profile) (*lock.Packages, error) {
 	}
 	any := func(string) bool { return true }
 	k, err := p.Bind(b, any, any)
-	if err != nil {
-		return nil, fail.Wrap(fail.Integrity, err)
-	}
-	return k, nil
+	return k, fail.Wrap(fail.Integrity, err)
 }
 
 // Write writes the pylock files first and envfix.lock last, each by a rename:
@@ -168,10 +162,7 @@ func writeFile(path string, b []byte) error {
 		return nil
 	}
 	sweep(path)
-	if err := system.Replace(path, b, 0o644); err != nil {
-		return fail.Wrap(fail.Preflight, err)
-	}
-	return nil
+	return fail.Wrap(fail.Preflight, system.Replace(path, b, 0o644))
 }
 
 // sweep removes what a process that was killed left beside path: nothing else ever

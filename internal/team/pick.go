@@ -118,7 +118,7 @@ func driverHint(faults []lock.Mismatch, p *lock.Profile, flags string) []string 
 func (t *Team) bound(p *lock.Profile, allowed reach.Allowed) (*lock.Packages, error) {
 	b, err := ReadFile(t.path(p.Pylock.File))
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Integrity, Text: clean(err.Error()), Err: err, Hints: []string{"commit the pylock files beside " + lock.File}}
+		return nil, fail.Wrap(fail.Integrity, err, "commit the pylock files beside "+lock.File)
 	}
 	k, err := p.Bind(b, allowed.Index, allowed.File)
 	if err != nil {

@@ -281,8 +281,5 @@ func (t *Team) at(path string) string {
 
 func absolute(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fail.Wrap(fail.Usage, err)
-	}
-	return abs, nil
+	return abs, fail.Wrap(fail.Usage, err)
 }
