@@ -144,7 +144,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 // Every help text fits a terminal (but for commands to paste), and says by example
 // how a command is used and with which status it ends.
 func TestHelp(t *testing.T) {
-	texts := map[string]string{"envfix": programHelp(commands(), ui.Style{})}
+	texts := map[string]string{"envfix": programHelp(ui.Style{})}
 	var walk func(path []*cli.Command, cmds []*cli.Command)
 	walk = func(path []*cli.Command, cmds []*cli.Command) {
 		for _, c := range cmds {
@@ -163,7 +163,7 @@ func TestHelp(t *testing.T) {
 	walk(nil, commands())
 	for _, width := range []int{40, 50, 64} {
 		look := ui.Style{Width: width}
-		for line := range strings.Lines(programHelp(commands(), look) + commandHelp([]*cli.Command{planCommand()}, look) + commandHelp([]*cli.Command{doctorCommand()}, look)) {
+		for line := range strings.Lines(programHelp(look) + commandHelp([]*cli.Command{planCommand()}, look) + commandHelp([]*cli.Command{doctorCommand()}, look)) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  ") {
 				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 			}

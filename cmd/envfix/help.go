@@ -15,7 +15,7 @@ import (
 
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
-	help := programHelp(commands(), style(w))
+	help := programHelp(style(w))
 	if len(path) > 0 {
 		help = commandHelp(path, style(w))
 	}
@@ -23,11 +23,11 @@ func showHelp(w io.Writer, path []*cli.Command) error {
 	return err
 }
 
-func programHelp(cmds []*cli.Command, look ui.Style) string {
+func programHelp(look ui.Style) string {
 	var b strings.Builder
 	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
-	for _, g := range commandGroups {
-		b.WriteString("\n" + g.title + "\n" + commandRows(among(cmds, g.names), look))
+	for _, g := range commandGroups() {
+		b.WriteString("\n" + g.title + "\n" + commandRows(g.commands(), look))
 	}
 	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data; -v: what the kernel keeps\n"))
 	b.WriteString(look.Fit(`
@@ -51,19 +51,26 @@ MORE
 	return b.String()
 }
 
-// commandGroups is the order of the help text: by what brings somebody here.
-var commandGroups = []struct {
+// A commandGroup is commands that something brings somebody to. Each lives in the file of
+// its name.
+type commandGroup struct {
 	title string
-	names []string
-}{
-	{"TO SET UP", []string{"facts", "plan", "why", "apply", "add", "remove", "sync", "exec", "shell", "rollback", "history", "clean", "verify", "env"}},
-	{"WHEN IT DOES NOT WORK", []string{"doctor", "explain"}},
-	{"WHEN IT IS SLOW", []string{"run", "watch"}},
-	{"FOR TEAMS, AND THE DATA", []string{"lock", "fleet", "matrix", "completion", "schema", "mcp"}},
+	of    []func() *cli.Command
 }
 
-func among(cmds []*cli.Command, names []string) []*cli.Command {
-	return text.Each(names, func(name string) *cli.Command { return find(cmds, name) })
+func (g commandGroup) commands() []*cli.Command {
+	return text.Each(g.of, func(make func() *cli.Command) *cli.Command { return make() })
+}
+
+// commandGroups is the order of the help text: by what brings somebody here.
+func commandGroups() []commandGroup {
+	return []commandGroup{
+		{"TO SET UP", []func() *cli.Command{factsCommand, planCommand, whyCommand, applyCommand, addCommand, removeCommand, syncCommand, execCommand,
+			shellCommand, rollbackCommand, historyCommand, cleanCommand, verifyCommand, envCommand}},
+		{"WHEN IT DOES NOT WORK", []func() *cli.Command{doctorCommand, explainCommand}},
+		{"WHEN IT IS SLOW", []func() *cli.Command{runCommand, watchCommand}},
+		{"FOR TEAMS, AND THE DATA", []func() *cli.Command{lockCommand, fleetCommand, matrixCommand, completionCommand, schemaCommand, mcpCommand}},
+	}
 }
 
 func commandHelp(path []*cli.Command, look ui.Style) string {

@@ -16,8 +16,8 @@ import (
 // wider than a terminal of 80 columns.
 func TestHelpTexts(t *testing.T) {
 	var grouped []string
-	for _, g := range commandGroups {
-		grouped = append(grouped, g.names...)
+	for _, g := range commandGroups() {
+		grouped = append(grouped, names(g.commands())...)
 	}
 	for _, c := range commands() {
 		if n := len(slices.DeleteFunc(slices.Clone(grouped), func(g string) bool { return g != c.Name })); !c.Hidden && n != 1 {

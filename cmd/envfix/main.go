@@ -102,39 +102,11 @@ var onlyRead = []string{"facts", "plan", "why", "doctor", "explain", "env", "com
 // worksUnseen are commands that are of use also where nobody reads what they print.
 var worksUnseen = []string{"apply", "add", "remove", "rollback", "run", "lock", "__root", nvmlchild.ReportCommand, nvmlchild.SampleCommand}
 
-// commands lists the commands in the order of the help text. Each lives in the
-// file of its name.
-func commands() []*cli.Command {
-	all := []*cli.Command{
-		factsCommand(),
-		fleetCommand(),
-		planCommand(),
-		whyCommand(),
-		applyCommand(),
-		addCommand(),
-		removeCommand(),
-		syncCommand(),
-		execCommand(),
-		shellCommand(),
-		cleanCommand(),
-		rollbackCommand(),
-		historyCommand(),
-		doctorCommand(),
-		rootCommand(),
-		explainCommand(),
-		verifyCommand(),
-		runCommand(),
-		watchCommand(),
-		envCommand(),
-		matrixCommand(),
-		lockCommand(),
-		bringCommand(),
-		nvmlCommand(),
-		nvmlSampleCommand(),
-		completionCommand(),
-		completeCommand(),
-		schemaCommand(),
-		mcpCommand(),
+// commands are those of the help text, in its order, and those that it does not show.
+func commands() (all []*cli.Command) {
+	unshown := []func() *cli.Command{rootCommand, bringCommand, nvmlCommand, nvmlSampleCommand, completeCommand}
+	for _, g := range append(commandGroups(), commandGroup{of: unshown}) {
+		all = append(all, g.commands()...)
 	}
 	complete(all)
 	return all
