@@ -48,7 +48,6 @@ var rowKeys = map[string]struct {
 	"Conda":         {"conda", []string{"Channel", "Torch", "OS", "Arch", "CUDA", "Note"}},
 	"ROCm":          {"gfx target", []string{"Label", "GFX", "Torch"}},
 	"ForwardCompat": {"package of forward compatibility", []string{"Package"}},
-	"Images":        {"image", []string{"CUDA"}},
 	"Backends":      {"backend", []string{"Label", "Torch", "OS", "Arch"}},
 	"Frameworks":    {"framework", []string{"Package", "Versions", "OS", "Arch", "CUDA"}},
 	"Distributions": {"distribution", []string{"IDs", "Versions"}},

@@ -24,8 +24,8 @@ func rowCounts(m *Matrix, t *DeviceTable) map[string]int {
 	n := map[string]int{
 		"releases": len(m.Releases), "floors": len(m.Floors), "driver branches": len(m.Branches), "toolkits": len(m.Toolkits),
 		"components": len(m.Components), "capabilities": len(m.Arches), "cubin rules": len(m.CubinRules),
-		"vendor indexes": len(m.VendorIndexes), "forward compatibility": len(m.ForwardCompat), "cudnn": len(m.CuDNN),
-		"images": len(m.Images), "commands": len(m.Commands), "brackets": len(m.Brackets), "needs": len(m.Needs),
+		"vendor indexes": len(m.VendorIndexes), "forward compatibility": len(m.ForwardCompat),
+		"commands": len(m.Commands), "brackets": len(m.Brackets), "needs": len(m.Needs),
 		"backends": len(m.Backends), "frameworks": len(m.Frameworks), "elsewhere": len(m.Elsewhere), "known": len(m.Known),
 	}
 	for _, r := range m.Releases {

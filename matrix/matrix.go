@@ -36,8 +36,6 @@ type Matrix struct {
 	VendorIndexes []VendorIndex
 	ForwardCompat []ForwardCompat
 	ROCm          []ROCmTarget // gfx targets of the ROCm builds
-	CuDNN         []CuDNN      // cuDNN's own support matrix; Libraries wins over it
-	Images        []Image      // cuDNN in NVIDIA's container images
 	Sizes         []Size       // what installing a build takes
 	Commands      []CommandEra // how PyTorch wrote its install commands
 	Distributions []Distribution
@@ -191,9 +189,7 @@ type Branch struct {
 	LatestWindows version.Dotted `data:"windows"`
 	First         string         // date of the first Linux release
 	EOL           string         // date, "" unknown
-	ActiveEnd     string         // date, true or false: end of active support
 	CUDA          version.Dotted // what it reports: the newest CUDA it supports natively
-	OldestArch    string         `data:"oldest"` // Maxwell: the oldest GPU generation it drives
 	Modules       []string       // kernel module flavours it ships: open, proprietary
 	Proof         Proof
 	Source, Note  string
@@ -201,14 +197,11 @@ type Branch struct {
 
 // A Toolkit is one CUDA toolkit release.
 type Toolkit struct {
-	Version                      version.Dotted `data:"cuda"`
-	LinuxTable                   version.Dotted `data:"linux"` // the release notes' minimum
-	WindowsTable                 version.Dotted `data:"windows"`
-	LinuxFamily, WindowsFamily   version.Dotted
-	LinuxBundled, WindowsBundled version.Dotted
-	Name                         string // 12.8 Update 1
-	Proof                        Proof
-	Source, Note                 string
+	Version      version.Dotted `data:"cuda"`
+	LinuxTable   version.Dotted `data:"linux"` // the release notes' minimum
+	WindowsTable version.Dotted `data:"windows"`
+	Proof        Proof
+	Source, Note string
 }
 
 // Driver is the release notes' minimum on Windows or on Linux.
@@ -250,12 +243,12 @@ type Library struct {
 
 // A Ptxas says which GPUs torch.compile can serve with one triton.
 type Ptxas struct {
-	Triton            version.Python
-	Arch              string
-	Served, NotServed []machine.SM
-	Version           string // of the assemblers: 12.8.93 and 13.1.80
-	Proof             Proof
-	Source            string
+	Triton  version.Python
+	Arch    string
+	Served  []machine.SM
+	Version string // of the assemblers: 12.8.93 and 13.1.80
+	Proof   Proof
+	Source  string
 }
 
 // An Extension is one wheel of a package that carries GPU code or pins torch.
@@ -266,7 +259,6 @@ type Extension struct {
 	Sdist        bool              // a source distribution
 	Python       string            `data:"-"` // specifier; "" any
 	Yanked       bool              // withdrawn: never to be chosen
-	FreeThreaded bool              // wheels for free-threaded Pythons exist too
 	Torch        version.Specifier // what it needs, declared or proven
 	TorchLabels  []string          `data:"builds"` // builds of torch that it loads beside; empty: any of its CUDA's major
 	CUDA         string            // built for: "12.8" or "12", its major must be torch's; "" no CUDA
@@ -343,9 +335,7 @@ type VendorIndex struct {
 type ForwardCompat struct {
 	CUDA    version.Dotted
 	Package string
-	From    int      // branch it was built from
-	Base    []int    // base branches it runs on
-	Brands  []string // product brands NVML must name; empty: not known
+	Base    []int // base branches it runs on
 	Proof   Proof
 	Source  string
 }
@@ -358,25 +348,6 @@ type ROCmTarget struct {
 	Names  string `data:"-"`
 	Broken string // why its code is there and does not work; "" it works as far as is known
 	Doubt  string // what nobody confirmed; "" nothing
-	Proof  Proof
-	Source string
-}
-
-// A CuDNN is one row of cuDNN's own support matrix.
-type CuDNN struct {
-	Versions       string // 9.10.2 or 8.1.0-8.1.1
-	CUDAMajors     []int  `data:"cuda_major"`
-	CUDA           string // versions as documented
-	Linux, Windows string // oldest drivers as documented
-	GPUs           string // as documented
-	Proof          Proof
-	Source, Note   string
-}
-
-// An Image says which cuDNN NVIDIA's CUDA container images carried.
-type Image struct {
-	CUDA   string
-	CuDNN  []string `data:"cudnn,quoted"`
 	Proof  Proof
 	Source string
 }

@@ -65,8 +65,6 @@ func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
 	table(r, rows, "cubin_rules", &m.CubinRules)
 	table(r, rows, "brackets", &m.Brackets)
 	table(r, rows, "ptxas", &m.Ptxas)
-	table(r, rows, "cudnn", &m.CuDNN)
-	table(r, rows, "images", &m.Images)
 	table(r, rows, "components", &m.Components, func(o object, c Components, add func(Components)) {
 		c.Pins = map[string]string{}
 		for _, k := range coreLibraries[1:] {
