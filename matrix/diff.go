@@ -181,10 +181,6 @@ func valueText(v reflect.Value) string {
 		}
 		sort.Strings(words)
 		return strings.Join(words, ", ")
-	case reflect.Struct:
-		if c, ok := v.Interface().(Code); ok {
-			return c.SM.String() + c.Suffix
-		}
 	case reflect.Int:
 		if v.Int() == 0 {
 			return ""

@@ -90,11 +90,11 @@ func TestEncodeLibraries(t *testing.T) {
 	got, _ := read(fsys, false)
 	var want []string
 	for _, l := range rows {
-		want = append(want, fmt.Sprintf("%s %s %d %s %s %s", l.Package, l.Version, l.Major, l.Arch, spelled(l.Native), spelled(l.PTX)))
+		want = append(want, fmt.Sprintf("%s %s %d %s %s %s", l.Package, l.Version, l.Major, l.Arch, Codes(l.Native), Codes(l.PTX)))
 	}
 	var have []string
 	for _, l := range got.Libraries {
-		have = append(have, fmt.Sprintf("%s %s %d %s %s %s", l.Package, l.Version, l.Major, l.Arch, spelled(l.Native), spelled(l.PTX)))
+		have = append(have, fmt.Sprintf("%s %s %d %s %s %s", l.Package, l.Version, l.Major, l.Arch, Codes(l.Native), Codes(l.PTX)))
 	}
 	slices.Sort(want)
 	slices.Sort(have)

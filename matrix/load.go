@@ -1,18 +1,22 @@
 package matrix
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
 	"envfix/data"
 	"envfix/internal/compiled"
+	"envfix/internal/text"
 )
 
 // The caps on what is read: ours are a tenth of them.
@@ -78,18 +82,11 @@ func load(fsys fs.FS, lax bool) (*Matrix, error) {
 		return m, nil
 	}
 	const shown = 5
-	var b strings.Builder
-	for i, f := range faults {
-		if i == shown {
-			fmt.Fprintf(&b, "\nand %d more", len(faults)-shown)
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(f.String())
+	lines := text.Each(faults[:min(len(faults), shown)], Fault.String)
+	if n := len(faults) - shown; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
-	return nil, errors.New(b.String())
+	return nil, errors.New(strings.Join(lines, "\n"))
 }
 
 // read returns the matrix with every fault found, of form and of meaning.
@@ -104,12 +101,9 @@ func read(fsys fs.FS, lax bool) (*Matrix, []Fault) {
 			continue
 		}
 		fmt.Fprintf(sum, "%x  %s\n", sha256.Sum256(text), name)
-		s := &source{file: name, lax: lax}
+		s := &source{file: "data/" + name, lax: lax}
 		m.readFile(s, name, text)
-		for _, f := range s.faults {
-			f.File = "data/" + f.File
-			faults = append(faults, f)
-		}
+		faults = append(faults, s.faults...)
 	}
 	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	m.sort()
@@ -132,11 +126,8 @@ func (m *Matrix) readFile(s *source, name string, text []byte) {
 }
 
 func readHead(s *source, text []byte, m *Matrix) {
-	o, ok := s.parse(text)
+	o, _, ok := s.open(text)
 	if !ok {
-		return
-	}
-	if _, ok := o.head(); !ok {
 		return
 	}
 	var line int
@@ -149,11 +140,8 @@ func readHead(s *source, text []byte, m *Matrix) {
 
 // readSources reads the sources that several files name.
 func readSources(s *source, text []byte, m *Matrix) {
-	o, ok := s.parse(text)
-	if !ok {
-		return
-	}
-	m.shared, _ = o.head()
+	o, names, _ := s.open(text)
+	m.shared = names
 	o.done()
 }
 
@@ -219,21 +207,9 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 
 func unique(faults []Fault) []Fault {
 	seen := map[Fault]bool{}
-	var out []Fault
-	for _, f := range faults {
-		if !seen[f] {
-			seen[f] = true
-			out = append(out, f)
-		}
-	}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i], out[j]
-		if a.File != b.File {
-			return a.File < b.File
-		}
-		return a.Line < b.Line
-	})
-	return out
+	faults = slices.DeleteFunc(faults, func(f Fault) bool { twice := seen[f]; seen[f] = true; return twice })
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) })
+	return faults
 }
 
 // sort puts every list into the order that Matrix promises.
@@ -250,23 +226,13 @@ func (m *Matrix) pinComponents() {
 	for _, r := range m.Releases {
 		for _, b := range r.Builds {
 			for _, c := range m.Components {
-				if b.CUDA.IsZero() || c.CUDA.Compare(b.CUDA) != 0 {
-					continue
-				}
-				for k, v := range c.Pins {
-					if _, set := b.Pins[k]; !set {
-						if b.Pins == nil {
-							b.Pins = map[string]string{}
-						}
-						b.Pins[k] = v
-					}
+				if !b.CUDA.IsZero() && c.CUDA.Compare(b.CUDA) == 0 {
+					own := b.Pins
+					b.Pins = maps.Clone(c.Pins)
+					maps.Copy(b.Pins, own)
 				}
 			}
-			for k, v := range b.Pins {
-				if v == "" {
-					delete(b.Pins, k)
-				}
-			}
+			maps.DeleteFunc(b.Pins, func(_, version string) bool { return version == "" })
 		}
 	}
 }

@@ -47,17 +47,12 @@ func newIndex(m *Matrix) index {
 // which refuses nothing.
 func (m *Matrix) Library(pkg, version string, major int, arch string) (*Library, bool) {
 	key := libraryKey{pkg, version, major, arch}
-	if m.index.libraries != nil {
-		l, ok := m.index.libraries[key]
-		return l, ok
+	known := m.index.libraries
+	if known == nil {
+		known = newIndex(m).libraries
 	}
-	for i := range m.Libraries {
-		l := &m.Libraries[i]
-		if (libraryKey{l.Package, l.Version.String(), l.Major, l.Arch}) == key {
-			return l, true
-		}
-	}
-	return nil, false
+	l, ok := known[key]
+	return l, ok
 }
 
 // A Pinned is one library of a build's stack.
@@ -151,11 +146,7 @@ func (m *Matrix) WholeDriver(v version.Dotted, windows bool) (version.Dotted, er
 	}
 	var known []string
 	for _, b := range m.Branches {
-		newest := b.Latest
-		if windows {
-			newest = b.LatestWindows
-		}
-		switch {
+		switch newest := b.Newest(windows); {
 		case newest.IsZero():
 		case b.Number == v.Major():
 			return newest, nil
@@ -181,10 +172,7 @@ func (m *Matrix) NewestDriver(sms []machine.SM, windows bool) version.Dotted {
 	}
 	var newest version.Dotted
 	for _, b := range m.Branches {
-		release := b.Latest
-		if windows {
-			release = b.LatestWindows
-		}
+		release := b.Newest(windows)
 		if (b.Kind == "PB" || b.Kind == "LTS") && (last == 0 || b.Number <= last) && release.Compare(newest) > 0 {
 			newest = release
 		}

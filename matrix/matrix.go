@@ -150,6 +150,9 @@ type Code struct {
 	Suffix string // "", "a" (that one capability only), "f" (its family)
 }
 
+// String returns the code as the data writes it, such as 9.0a.
+func (c Code) String() string { return c.SM.String() + c.Suffix }
+
 // A CubinRule is an exception to "a cubin for X.y runs on X.z where z >= y":
 // PyTorch's own list, torch/cuda/__init__.py.
 type CubinRule struct {
@@ -193,6 +196,11 @@ type Branch struct {
 	Modules       []string       // kernel module flavours it ships: open, proprietary
 	Proof         Proof
 	Source, Note  string
+}
+
+// Newest is its newest release on Windows or on Linux.
+func (b Branch) Newest(windows bool) version.Dotted {
+	return column(windows, b.LatestWindows, b.Latest)
 }
 
 // A Toolkit is one CUDA toolkit release.

@@ -36,17 +36,11 @@ func (t *DeviceTable) Namesakes(name string) []Device {
 
 func (t *DeviceTable) lookupName(name string) (listed, aside []Device) {
 	found := t.allNamed(name)
-	for _, d := range found {
-		if d.Unlisted {
-			aside = append(aside, d)
-		} else {
-			listed = append(listed, d)
-		}
-	}
-	if len(listed) == 0 {
+	unlisted := func(d Device) bool { return d.Unlisted }
+	if listed = slices.DeleteFunc(slices.Clone(found), unlisted); len(listed) == 0 {
 		return found, nil
 	}
-	return listed, aside
+	return listed, xslices.Filter(found, unlisted)
 }
 
 func (t *DeviceTable) allNamed(name string) []Device {
@@ -207,10 +201,10 @@ func isForm(w string) bool {
 func isLine(w string) bool {
 	switch w {
 	case "rtx", "gtx", "gts", "gt", "rx", "quadro", "jetson", "agx", "nx", "nano", "drive", "grid", "server", "workstation", "max-q",
-		"maxwell", "pascal", "volta", "turing", "ampere", "hopper", "blackwell", "arc", "cmp", "dev", "kit", "developer", "series":
+		"arc", "cmp", "dev", "kit", "developer", "series":
 		return true
 	}
-	return false
+	return isArch(w) && w != "grace"
 }
 
 // isBoard: words that change the board, not the chip's generation.

@@ -56,17 +56,13 @@ func rank(name string, words []string) int {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '(' || r == ')' })
 	worst := 0
 	for _, w := range words {
-		best := 2
-		for _, p := range parts {
-			if p == w {
-				best = 0
-				break
-			}
-			if strings.HasPrefix(p, w) {
-				best = min(best, 1)
-			}
+		switch {
+		case slices.Contains(parts, w):
+		case slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, w) }):
+			worst = max(worst, 1)
+		default:
+			worst = 2
 		}
-		worst = max(worst, best)
 	}
 	return worst
 }

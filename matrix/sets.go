@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -37,22 +39,14 @@ func (t *sets) row(o object) object {
 	names, line := o.scalar("use", false)
 	merged := map[string]*yaml.Node{}
 	t.merge(merged, names, line)
-	for k, n := range o.at {
-		merged[k] = n
-	}
-	keys := make([]string, 0, len(merged))
-	for k := range merged {
-		keys = append(keys, k)
-	}
-	return object{s: o.s, line: o.line, keys: keys, at: merged}
+	maps.Copy(merged, o.at)
+	return object{s: o.s, line: o.line, keys: slices.Collect(maps.Keys(merged)), at: merged}
 }
 
 func (t *sets) merge(into map[string]*yaml.Node, names string, line int) {
 	for _, name := range strings.Fields(names) {
 		t.used[name] = true
-		for k, n := range t.one(name, line) {
-			into[k] = n
-		}
+		maps.Copy(into, t.one(name, line))
 		if len(into) > maxKeys {
 			t.s.fault(line, "more than %d keys after merging sets", maxKeys)
 			return
@@ -79,9 +73,7 @@ func (t *sets) one(name string, line int) map[string]*yaml.Node {
 	names, at := o.scalar("use", false)
 	flat := map[string]*yaml.Node{}
 	t.merge(flat, names, at)
-	for k, v := range o.at {
-		flat[k] = v
-	}
+	maps.Copy(flat, o.at)
 	delete(t.open, name)
 	t.flat[name] = flat
 	return flat

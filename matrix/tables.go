@@ -13,11 +13,7 @@ import (
 // readTables reads a data file that is not a release's: any of the tables below
 // in any file, so that data can be split as its readers like.
 func readTables(s *source, data []byte, m *Matrix) {
-	o, ok := s.parse(data)
-	if !ok {
-		return
-	}
-	names, ok := o.head()
+	o, names, ok := s.open(data)
 	if !ok {
 		return
 	}
@@ -112,12 +108,6 @@ func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
 	})
 }
 
-// place reads the row's source and returns where the row stands.
-func (r *rowReader) place(o object) string {
-	at, _ := r.source(o)
-	return at
-}
-
 // fill reads a row into the fields of a struct, each under its name in small letters
 // (MinSM is min_sm) or the one in its tag; a field of the tag "-" is read by other hands.
 func (r *rowReader) fill(o object, row reflect.Value) {
@@ -173,7 +163,7 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 	case *version.Specifier:
 		*v = o.specifier(key)
 	case *machine.SM:
-		*v = o.sm(key)
+		*v = value(o, key, true, parseSM)
 	case *[]machine.SM:
 		*v = values(o, key, parseSM)
 	case *[]Code:
@@ -189,7 +179,8 @@ func (r *rowReader) word(o object, f reflect.StructField, key string) string {
 	}
 	switch {
 	case f.Name == "Source":
-		return r.place(o)
+		at, _ := r.source(o)
+		return at
 	case len(of) == 0 || slices.Contains(of, "-") && !o.has(key):
 		return o.text(key)
 	}

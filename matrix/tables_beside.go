@@ -130,30 +130,8 @@ func (c *checker) files(f Files, seen map[string]string) {
 		seen[key] = f.Source
 	}
 	for _, tag := range strings.Fields(f.Tags) {
-		if !tagAdmits(tag, oldestOf(tag)) {
+		if !tagForm().MatchString(tag) {
 			c.fault(f.Source, "tags: %q is not such as cp312, cp313t, cp39-abi3, py3", text.Cut(tag, 60))
 		}
 	}
-}
-
-// oldestOf is the oldest Python that a tag speaks of.
-func oldestOf(tag string) string {
-	interpreter, _, _ := strings.Cut(tag, "-")
-	digits := strings.TrimLeft(interpreter, "cpy")
-	free := strings.HasSuffix(digits, "t")
-	digits = strings.TrimSuffix(digits, "t")
-	if len(digits) == 1 {
-		return digits + ".0"
-	}
-	if len(digits) < 2 {
-		return ""
-	}
-	out := digits[:1] + "." + digits[1:]
-	if _, err := version.ParsePython(out); err != nil {
-		return ""
-	}
-	if free {
-		out += "t"
-	}
-	return out
 }

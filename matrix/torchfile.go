@@ -32,6 +32,15 @@ func (o object) head() (names map[string]string, ok bool) {
 	return names, true
 }
 
+// open returns the root of a file and its named sources. ok is false where the file is not
+// for this program.
+func (s *source) open(data []byte) (o object, names map[string]string, ok bool) {
+	if o, ok = s.parse(data); ok {
+		names, ok = o.head()
+	}
+	return o, names, ok
+}
+
 // A rowReader turns rows of one file into values with their sources.
 type rowReader struct {
 	s     *source
@@ -52,7 +61,7 @@ func (r *rowReader) source(o object) (place, citation string) {
 	if !ok {
 		r.s.fault(line, "source %q is neither among the sources of this file nor in sources.yaml", text.Cut(name, 60))
 	}
-	return fmt.Sprintf("data/%s:%d", r.s.file, o.line), c
+	return fmt.Sprintf("%s:%d", r.s.file, o.line), c
 }
 
 // proof reads how a row is known: its own word, or the file's.
@@ -86,11 +95,7 @@ func (r *rowReader) done(o object) {
 
 // readTorch reads one data/torch/X.Y.yaml.
 func readTorch(s *source, data []byte, shared map[string]string) []*Release {
-	o, ok := s.parse(data)
-	if !ok {
-		return nil
-	}
-	names, ok := o.head()
+	o, names, ok := s.open(data)
 	if !ok {
 		return nil
 	}

@@ -41,9 +41,15 @@ type checker struct {
 
 // fault reports a row; place is its Source, "data/file:line".
 func (c *checker) fault(place, format string, args ...any) {
-	file, line, _ := strings.Cut(place, ":")
-	n, _ := strconv.Atoi(line)
-	c.faults = append(c.faults, Fault{file, n, fmt.Sprintf(format, args...)})
+	file, line := placed(place)
+	c.faults = append(c.faults, Fault{file, line, fmt.Sprintf(format, args...)})
+}
+
+// placed are the parts of a Source.
+func placed(source string) (file string, line int) {
+	file, digits, _ := strings.Cut(source, ":")
+	line, _ = strconv.Atoi(digits)
+	return file, line
 }
 
 // validate checks what the rows mean.
@@ -64,6 +70,7 @@ var (
 	labelForm     = lazy.Regexp(`^(cu\d{3}|cpu|xpu|mps|rocm\d+\.\d+(\.\d+)?)$`)
 	sha256Form    = lazy.Regexp(`^[0-9a-f]{64}$`)
 	freeForm      = lazy.Regexp(`^3\.\d+t$`)
+	tagForm       = lazy.Regexp(`^(?:py[23]\d*|cp3\d+(?:t|-abi3)?)$`)
 	urlForm       = lazy.Regexp(`^https://[a-z0-9.-]+/[A-Za-z0-9._~/-]*$`)
 )
 
@@ -112,21 +119,14 @@ func (c *checker) releases() {
 			c.fault(r.Source, "torch %s has no builds", v)
 		}
 		if i > 0 {
-			above := c.m.Releases[i-1]
-			if above.file() == r.file() && above.line() > r.line() {
-				c.fault(r.Source, "torch %s stands above %s: newest first", v, above.Torch)
+			newer := c.m.Releases[i-1]
+			file, line := placed(r.Source)
+			if other, above := placed(newer.Source); other == file && above > line {
+				c.fault(r.Source, "torch %s stands above %s: newest first", v, newer.Torch)
 			}
 		}
 		c.builds(r)
 	}
-}
-
-// file and line are the parts of where a release stands.
-func (r *Release) file() string { f, _, _ := strings.Cut(r.Source, ":"); return f }
-func (r *Release) line() int {
-	_, l, _ := strings.Cut(r.Source, ":")
-	n, _ := strconv.Atoi(l)
-	return n
 }
 
 func (c *checker) builds(r *Release) {
@@ -218,12 +218,10 @@ func (c *checker) codes(place, key string, list []Code) {
 			c.fault(place, "%s: %s is not among the arches", key, x.SM)
 		}
 		if i > 0 && (x.SM.Less(list[i-1].SM) || x == list[i-1]) {
-			c.fault(place, "%s: %s after %s: lowest first, once each", key, codeText(x), codeText(list[i-1]))
+			c.fault(place, "%s: %s after %s: lowest first, once each", key, x, list[i-1])
 		}
 	}
 }
-
-func codeText(x Code) string { return x.SM.String() + x.Suffix }
 
 // brackets holds the builds against the rows that say where support begins and
 // ends, and finds the ends that no row names.

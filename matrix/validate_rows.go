@@ -65,21 +65,13 @@ func (c *checker) rows() {
 		c.codes(l.Source, "ptx", l.PTX)
 	}
 	for _, e := range c.m.Extensions {
-		c.codesKnown(e.Source, e.Native)
+		c.codes(e.Source, "cubins", e.Native)
 	}
 	for _, b := range c.m.Conda {
-		c.codesKnown(b.Source, b.Native)
+		c.codes(b.Source, "cubins", b.Native)
 	}
 	for _, d := range c.m.Defects {
 		c.defect(d)
-	}
-}
-
-func (c *checker) codesKnown(place string, list []Code) {
-	for _, x := range list {
-		if _, ok := c.m.Arch(x.SM); !ok {
-			c.fault(place, "cubins: %s is not among the arches", x.SM)
-		}
 	}
 }
 
@@ -100,14 +92,9 @@ func (c *checker) defect(d Defect) {
 }
 
 func (c *checker) labelKnown(label string) bool {
-	for _, r := range c.m.Releases {
-		for _, b := range r.Builds {
-			if b.Label == label {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.m.Releases, func(r *Release) bool {
+		return slices.ContainsFunc(r.Builds, func(b *Build) bool { return b.Label == label })
+	})
 }
 
 // checkDevices reads the device table row by row, and finds the capabilities of which

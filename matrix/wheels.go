@@ -32,25 +32,20 @@ func Wheels(fsys fs.FS) ([]WheelSet, []Fault) {
 	if err != nil {
 		return nil, []Fault{{File: "data/" + WheelsFile, Text: err.Error()}}
 	}
-	s := &source{file: WheelsFile}
+	s := &source{file: "data/" + WheelsFile}
 	var sets []WheelSet
-	if o, ok := s.parse(text); ok {
-		if _, ok := o.head(); ok {
-			seen := map[[3]string]bool{}
-			o.list("wheels", func(row object) {
-				w := readWheelSet(row)
-				if key := [3]string{w.Torch, w.OS, w.Arch}; seen[key] {
-					s.fault(row.line, "torch %s on %s %s is there twice", w.Torch, w.OS, w.Arch)
-				} else {
-					seen[key] = true
-				}
-				sets = append(sets, w)
-			})
-			o.done()
-		}
-	}
-	for i := range s.faults {
-		s.faults[i].File = "data/" + s.faults[i].File
+	if o, _, ok := s.open(text); ok {
+		seen := map[[3]string]bool{}
+		o.list("wheels", func(row object) {
+			w := readWheelSet(row)
+			key := [3]string{w.Torch, w.OS, w.Arch}
+			if seen[key] {
+				s.fault(row.line, "torch %s on %s %s is there twice", w.Torch, w.OS, w.Arch)
+			}
+			seen[key] = true
+			sets = append(sets, w)
+		})
+		o.done()
 	}
 	return sets, s.faults
 }
@@ -136,9 +131,9 @@ func EncodeLibraries(rows []Library, day string) []byte {
 	var sets, order []string
 	names, versions := map[string]string{}, map[string][]string{}
 	for _, l := range rows {
-		code := fmt.Sprintf("{arch: %q, proof: wheel, source: bytes, cubins: %q", l.Arch, spelled(l.Native))
+		code := fmt.Sprintf("{arch: %q, proof: wheel, source: bytes, cubins: %q", l.Arch, Codes(l.Native))
 		if len(l.PTX) > 0 {
-			code += fmt.Sprintf(", ptx: %q", spelled(l.PTX))
+			code += fmt.Sprintf(", ptx: %q", Codes(l.PTX))
 		}
 		if names[code] == "" {
 			names[code] = fmt.Sprintf("c%d", len(sets)+1)
@@ -171,10 +166,8 @@ sets:
 	return b.Bytes()
 }
 
-func spelled(codes []Code) string {
-	words := text.Each(codes, func(c Code) string { return c.SM.String() + c.Suffix })
-	return strings.Join(words, " ")
-}
+// Codes are some codes as the data writes them: "8.0 9.0a".
+func Codes(codes []Code) string { return strings.Join(text.Each(codes, Code.String), " ") }
 
 // FilesFile is the file of data/ that EncodeFiles writes.
 const FilesFile = "files.yaml"

@@ -225,7 +225,6 @@ func values[T any](o object, key string, parse func(string) (T, error)) (out []T
 func (o object) number(key string) int            { return value(o, key, false, parseNumber) }
 func (o object) dotted(key string) version.Dotted { return value(o, key, true, version.ParseDotted) }
 func (o object) python(key string) version.Python { return value(o, key, true, version.ParsePython) }
-func (o object) sm(key string) machine.SM         { return value(o, key, true, parseSM) }
 func (o object) specifier(key string) version.Specifier {
 	return value(o, key, true, version.ParseSpecifier)
 }

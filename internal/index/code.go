@@ -330,7 +330,8 @@ func words(count map[string]int) string {
 		most = max(most, n)
 	}
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(count)), func(name string) bool { return count[name]*20 < most })
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	digits := func(name string) int { return len(strings.TrimRight(name, "af")) } // 9.0a stands before 12.0
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(digits(a)-digits(b), cmp.Compare(a, b)) })
 	return strings.Join(names, " ")
 }
 

@@ -195,5 +195,6 @@ func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text
 		other = quoted("proof", string(e.Proof))
 	}
 	return flow(quoted("package", e.Package), quoted("source", "read"), quoted("on", on), quoted("versions", strings.Join(versions, " ")), quoted("torch", e.Torch.String()),
-		quoted("cuda", e.CUDA), quoted("fails", e.Fails), quoted("cubins", dotCodes(e.Native)), quoted("ptx", dotCodes(e.PTX)), quoted("notes", e.Note), other)
+		quoted("cuda", e.CUDA), quoted("fails", e.Fails), quoted("cubins", matrix.Codes(e.Native)),
+		quoted("ptx", matrix.Codes(e.PTX)), quoted("notes", e.Note), other)
 }

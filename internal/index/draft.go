@@ -66,7 +66,7 @@ func (d *Draft) sets(out *text.Doc) []text.Quoted {
 			quoted("index", strings.TrimPrefix(b.Index, "https://download.pytorch.org/whl/")),
 			quoted("cuda", b.CUDA.String()), quoted("cudnn", b.CuDNN.String()),
 			quoted("nccl", b.NCCL.String()), quoted("triton", b.Triton.String()),
-			quoted("cubins", dotCodes(b.Native)), quoted("ptx", dotCodes(b.PTX)),
+			quoted("cubins", matrix.Codes(b.Native)), quoted("ptx", matrix.Codes(b.PTX)),
 			field{"pins", mapping(d.Pins[b])}))
 		fields := []field{quoted("use", stack+" "+platform+" wheel")}
 		if b.Default {
@@ -109,9 +109,4 @@ func mapping(m map[string]string) text.Quoted {
 		return text.Quoted{}
 	}
 	return flow(fields...)
-}
-
-func dotCodes(codes []matrix.Code) string {
-	words := text.Each(codes, func(c matrix.Code) string { return c.SM.String() + c.Suffix })
-	return strings.Join(words, " ")
 }

@@ -44,7 +44,7 @@ func (c *Client) ProveCode(ctx context.Context, m *matrix.Matrix, name string, o
 		major, _, _ := strings.Cut(e.CUDA, ".")
 		check("cuda", e.CUDA, wheel.CUDA, major == wheel.CUDA)
 		if len(e.Native) > 0 && len(wheel.Native) > 0 {
-			check("cubins", dotCodes(e.Native), dotCodes(wheel.Native), dotCodes(e.Native) == dotCodes(wheel.Native))
+			check("cubins", matrix.Codes(e.Native), matrix.Codes(wheel.Native), matrix.Codes(e.Native) == matrix.Codes(wheel.Native))
 		}
 		p.Verdict = worst(p.Checks)
 		out = append(out, p)

@@ -59,10 +59,8 @@ func (q Question) olderDriver(p *plan.Plan, d machine.Driver) string {
 	if i < 0 {
 		return newest
 	}
-	d.Version = q.Matrix.Branches[i].Latest
-	if pl := q.Machine.Platform; pl.OS == "windows" || pl.Environment == machine.WSL2 {
-		d.Version = q.Matrix.Branches[i].LatestWindows
-	}
+	pl := q.Machine.Platform
+	d.Version = q.Matrix.Branches[i].Newest(pl.OS == "windows" || pl.Environment == machine.WSL2)
 	q.Machine.Driver = &d
 	older := "nothing runs as it is"
 	if res, err := q.Choose(); err == nil && res.Choice != nil && res.Decision == resolver.Install {
