@@ -15,15 +15,6 @@ import (
 // such as llama-cpp-python's: what they compile at run time is not known, so the newest
 // CUDA that the driver runs natively is named, not one that minor versions admit.
 
-// waysOf are the index and the build of such a package, for the GPUs or the CPU.
-func (s frameworks) waysOf(r pep508.Requirement, gpus []machine.GPU) []string {
-	var out []string
-	for _, e := range s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch) {
-		out = append(out, s.wayAlone(r, e, gpus)...)
-	}
-	return out
-}
-
 // wayAlone is what one row offers: its index for the newest CUDA that runs here, and the
 // build.
 func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -17,7 +18,7 @@ import (
 // vendor's index, a source build, a compatibility package, a container.
 func (s advice) alternatives(o *outcome) []string {
 	var out []string
-	for _, ways := range []func(*outcome) []string{s.frameworkWays, s.describedJetson, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
+	for _, ways := range []func(*outcome) []string{s.frameworkWays, s.p.chooser().jetpacks, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
 		s.defaultIndexForCPU, s.amdWays, s.repackagedAudio, s.p.chooser().condaBeside} {
 		out = append(out, ways(o)...)
 	}
@@ -27,13 +28,6 @@ func (s advice) alternatives(o *outcome) []string {
 // stuck reports whether the GPUs are not used, and nobody asked for that.
 func (s advice) stuck(o *outcome) bool {
 	return o.Decision == NoSolution || o.Decision == InstallCPU && len(s.p.gpus) > 0 && !s.p.req.CPU
-}
-
-func (s advice) describedJetson(o *outcome) []string {
-	if o.Decision != NoSolution || !s.p.tegra() || len(s.p.vendor(machine.NVIDIA)) == 0 || !s.p.req.Described {
-		return nil
-	}
-	return s.p.chooser().jetpacks()
 }
 
 const cudaAlone = "%s has wheels for NVIDIA GPUs alone: name the machine that will run it with `--gpu NAME --driver VERSION`"
@@ -79,17 +73,14 @@ func (s advice) otherPublishers(o *outcome) []string {
 }
 
 func (s advice) amdWays(o *outcome) []string {
+	if !s.stuck(o) || s.p.lead != "" {
+		return nil
+	}
 	var out []string
 	for _, g := range s.p.vendor(machine.AMD) {
-		if s.p.lead != "" {
-			break
-		}
-		v := s.p.vendors().amdIndex(g)
-		switch {
-		case !s.stuck(o):
-		case v != nil:
+		if v := s.p.vendors().amdIndex(g); v != nil {
 			out = append(out, fmt.Sprintf("AMD's index %s (%s)", v.URL, v.Kind))
-		case s.rocmNames(g):
+		} else if s.rocmNames(g) {
 			out = append(out, "the ROCm builds on Linux, which have code for "+gpuName(g))
 		}
 	}
@@ -131,7 +122,7 @@ func (s advice) condaServes(gpus []machine.GPU) []*matrix.Build {
 		return nil
 	}
 	var out []*matrix.Build
-	for _, p := range append(t.pythons(), t.knownPythons()...) { // conda brings its own Python
+	for _, p := range append(t.pythons(), t.cache.every()...) { // conda brings its own Python
 		q := t.ask(cuda, gpus, t.installed(), p)
 		if s.p.h.Driver == nil { // one can be installed
 			for _, b := range s.p.chooser().branches() {
@@ -217,13 +208,8 @@ func (s advice) mayBeBuilt(r pep508.Requirement, e *matrix.Extension) bool {
 
 // archList is TORCH_CUDA_ARCH_LIST for some GPUs.
 func archList(gpus []machine.GPU) string {
-	var out []string
-	for _, sm := range sms(gpus) {
-		if !sm.IsZero() {
-			out = append(out, sm.String())
-		}
-	}
-	return strings.Join(out, ";")
+	known := xslices.Filter(sms(gpus), func(sm machine.SM) bool { return !sm.IsZero() })
+	return strings.Join(text.Each(known, machine.SM.String), ";")
 }
 
 // forwardCompat names the cuda-compat package that would run a newer CUDA on
@@ -232,7 +218,8 @@ func archList(gpus []machine.GPU) string {
 func (s advice) forwardCompat(o *outcome) []string {
 	gpus := s.p.vendor(machine.NVIDIA)
 	d := s.p.installed()
-	if o.Decision != NoSolution && o.Decision != UpgradeDriver || s.p.req.conflict != "" || d.version.IsZero() || d.windows || !s.p.chooser().drivesAll(gpus, d) || d.version.Less(s.p.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
+	if o.Decision != NoSolution && o.Decision != UpgradeDriver || s.p.req.conflict != "" || d.version.IsZero() || d.windows ||
+		!s.p.chooser().drivesAll(gpus, d) || d.version.Less(s.p.req.Policy.leastDriver()) || // it brings libcuda, no kernel module
 		s.p.h.Platform.OS != "linux" || o.Then == nil || len(gpus) == 0 {
 		return nil
 	}
@@ -336,15 +323,8 @@ func (s advice) lastResort() []string {
 
 // oldLibc reports whether no build of the newest release fits the C library.
 func (s advice) oldLibc() bool {
-	if len(s.p.m.Releases) == 0 {
-		return false
-	}
-	for _, b := range s.p.m.Releases[0].Builds {
-		if b.OS == "linux" && !s.p.h.Platform.Libc.Version.Less(b.Glibc) {
-			return false
-		}
-	}
-	return true
+	fits := func(b *matrix.Build) bool { return b.OS == "linux" && !s.p.h.Platform.Libc.Version.Less(b.Glibc) }
+	return len(s.p.m.Releases) > 0 && !slices.ContainsFunc(s.p.m.Releases[0].Builds, fits)
 }
 
 // rocmNames reports whether some ROCm build names a GPU's target.

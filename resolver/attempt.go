@@ -33,7 +33,7 @@ func (s *problem) builds(f func(*matrix.Build)) {
 		list = s.framework(s.lead)
 	}
 	if s.req.conda() {
-		list = s.condaBuilds()
+		list = s.cache.conda()
 	}
 	if s.req.Channel != "" {
 		list = s.channelBuilds()
@@ -80,7 +80,7 @@ func (q *attempt) no(source, format string, args ...any) *Reason {
 
 // best returns the build that is preferred among those that pass; nil where none
 // does.
-func (q *attempt) best() *matrix.Build {
+func (q *attempt) best(also ...func(*matrix.Build) bool) *matrix.Build {
 	var best *matrix.Build
 	q.p.builds(func(b *matrix.Build) {
 		if best != nil {
@@ -88,7 +88,7 @@ func (q *attempt) best() *matrix.Build {
 				return // an outranked build need not be tried
 			}
 		}
-		if q.passes(b) {
+		if q.passes(b) && !slices.ContainsFunc(also, func(f func(*matrix.Build) bool) bool { return !f(b) }) {
 			best = b
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -19,26 +20,26 @@ type cache struct {
 	wheels     []*matrix.Build                   // for this system, newest torch first
 	channel    map[string][]*matrix.Build        // nightly and test builds, by channel and pinned version
 	behind     map[*matrix.Build]*matrix.Release // the release that a channel's build is inferred from
-	conda      []*matrix.Build                   // the conda channels' builds in the same form; nil until asked for
+	conda      func() []*matrix.Build            // the conda channels' builds in the same form
 	rank       map[*matrix.Release]int           // position of a release, newest first
 	py         map[*matrix.Build][2]py
 	code       map[codeKey][2]bool // native, ptx
 	stack      map[codeKey]gap
 	rows       map[string][]*matrix.Extension // wheels of a package
 	beside     map[besideKey][]*matrix.Extension
-	read       map[*matrix.Extension]code     // what is known of a wheel's code
-	versions   map[string][]version.Python    // releases of a package with known files
-	byPackage  map[string][]*matrix.Extension // rows of every system; nil until asked for
-	met        map[string]bool                // whether some specifiers admit what others do not
-	noneSeen   bool                           // nobody has seen any wheel for this system: Windows on ARM
-	needs      map[string][]matrix.Need       // by package, for this system
-	frameworks map[string][]*matrix.Build     // by plain name, of every system
-	files      map[fileKey]string             // why a wheel has no file here
-	admit      map[admitKey]bool              // specifiers asked about
-	fit        map[fitKey]bool                // Pythons asked about
-	every      []py                           // the Pythons that any build is made for
-	table      *matrix.DeviceTable            // read when a GPU is known by its name only
-	models     map[string]matrix.Device       // what it said
+	read       map[*matrix.Extension]code            // what is known of a wheel's code
+	versions   map[string][]version.Python           // releases of a package with known files
+	byPackage  func() map[string][]*matrix.Extension // rows of every system, in the order of the data
+	met        map[string]bool                       // whether some specifiers admit what others do not
+	noneSeen   bool                                  // nobody has seen any wheel for this system: Windows on ARM
+	needs      map[string][]matrix.Need              // by package, for this system
+	frameworks map[string][]*matrix.Build            // by plain name, of every system
+	files      map[fileKey]string                    // why a wheel has no file here
+	admit      map[admitKey]bool                     // specifiers asked about
+	fit        map[fitKey]bool                       // Pythons asked about
+	every      func() []py                           // the ordinary Pythons that any build is made for, newest first
+	table      func() *matrix.DeviceTable            // asked where a GPU is known by its name only
+	models     map[string]matrix.Device              // what it said
 }
 
 // remembered is what a question about a key was answered with, asked once.
@@ -86,6 +87,10 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		needs: map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, models: map[string]matrix.Device{},
 		met: map[string]bool{}, channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
+		table:     sync.OnceValue(matrix.Devices),
+		conda:     sync.OnceValue(func() []*matrix.Build { return condaBuilds(m, p) }),
+		every:     sync.OnceValue(func() []py { return everyPython(m) }),
+		byPackage: sync.OnceValue(func() map[string][]*matrix.Extension { return byPackage(m) }),
 	}
 	for _, n := range m.Needs {
 		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {

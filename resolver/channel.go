@@ -2,7 +2,9 @@ package resolver
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -73,11 +75,10 @@ func (w *request) exactTorch() string {
 // has one for this system, as those that a channel has of the next release: ROCm's builds
 // were not seen of every release, and its nightlies go on (pytorch/pytorch#191688).
 func (s *problem) channelBuilds() []*matrix.Build {
-	key := s.req.Channel + s.req.exactTorch()
-	if list, ok := s.cache.channel[key]; ok {
-		return list
-	}
-	var list []*matrix.Build
+	return remembered(s.cache.channel, s.req.Channel+s.req.exactTorch(), s.listChannel)
+}
+
+func (s *problem) listChannel() (list []*matrix.Build) {
 	newest := map[string]*matrix.Release{} // by accelerator
 	for _, b := range s.cache.wheels {
 		accel := accelOf(b.Label)
@@ -94,7 +95,6 @@ func (s *problem) channelBuilds() []*matrix.Build {
 		list = append(list, &c)
 		s.cache.behind[&c] = b.Release
 	}
-	s.cache.channel[key] = list
 	return list
 }
 
@@ -116,40 +116,23 @@ func ChannelIndex(index, channel string) string {
 // minor release after the newest of all. Its companions are those of a release before it.
 func (s *problem) nextRelease(before *matrix.Release) *matrix.Release {
 	next := *before
-	v, err := version.ParsePython(s.req.exactTorch())
-	if err != nil {
-		major, minor := 0, 0
-		if _, err := fmt.Sscanf(s.m.Releases[0].Torch.String(), "%d.%d", &major, &minor); err != nil {
-			return &next
-		}
-		if v, err = version.ParsePython(fmt.Sprintf("%d.%d.0", major, minor+1)); err != nil {
-			return &next
-		}
+	var err error
+	if next.Torch, err = version.ParsePython(s.req.exactTorch()); err != nil {
+		major, minor, _ := strings.Cut(version.Minor(s.m.Releases[0].Torch.String()), ".")
+		n, _ := strconv.Atoi(minor)
+		next.Torch = version.MustPython(fmt.Sprintf("%s.%d.0", major, n+1))
 	}
-	next.Torch = v
-	next.Companions = map[string]version.Python{}
-	for _, name := range companions {
-		if c, ok := before.Companions[name]; ok {
-			next.Companions[name] = c // that there is one; which, the index says
-		}
-	}
+	next.Companions = maps.Clone(before.Companions) // that there is one; which, the index says
+	maps.DeleteFunc(next.Companions, func(name string, _ version.Python) bool { return !slices.Contains(companions, name) })
 	return &next
 }
 
 // channelChoice takes from a choice what is not known of a build that nobody read: its
 // version, where it is not pinned, those of its companions, its libraries and its code.
 func (q *attempt) channelChoice(c *Choice) {
-	c.Arches, c.CuDNN = nil, ""
-	pin := q.p.req.exactTorch()
+	c.Torch, c.Arches, c.CuDNN = q.p.req.exactTorch(), nil, ""
 	for name := range c.Packages {
-		if name == "torch" && pin != "" {
-			c.Torch = pin
-			continue
-		}
-		if name == "torch" {
-			c.Torch = ""
-		}
-		if name == "torch" || slices.Contains(companions, name) {
+		if name == "torch" && c.Torch == "" || slices.Contains(companions, name) {
 			c.Packages[name] = ""
 		}
 	}

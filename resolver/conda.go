@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -12,21 +13,17 @@ import (
 // condaBuilds are the builds of the conda channels in the form of wheels, so
 // that the same rules judge them: the channel stands for the index, conda-forge
 // for the default one. What their CUDA libraries serve was not read.
-func (s *problem) condaBuilds() []*matrix.Build {
-	if s.cache.conda != nil {
-		return s.cache.conda
-	}
-	s.cache.conda = []*matrix.Build{}
+func condaBuilds(m *matrix.Matrix, p machine.Platform) (out []*matrix.Build) {
 	byTorch := map[string]*matrix.Release{}
-	for i := range s.m.Conda {
-		c := &s.m.Conda[i]
-		if c.OS != s.h.Platform.OS || c.Arch != s.h.Platform.Arch {
+	for i := range m.Conda {
+		c := &m.Conda[i]
+		if c.OS != p.OS || c.Arch != p.Arch {
 			continue
 		}
 		r := byTorch[c.Torch.String()]
 		if r == nil {
 			r = &matrix.Release{Torch: c.Torch}
-			if known, ok := s.m.Release(c.Torch.String()); ok {
+			if known, ok := m.Release(c.Torch.String()); ok {
 				r.Date, r.Companions = known.Date, known.Companions
 			}
 			byTorch[c.Torch.String()] = r
@@ -36,19 +33,19 @@ func (s *problem) condaBuilds() []*matrix.Build {
 			Index: c.Channel, Default: c.Channel == managers.CondaForge, PythonMin: c.PythonMin, PythonMax: c.PythonMax,
 			Glibc: c.Glibc, Status: matrix.Offered, Source: c.Source, Notes: c.Note}
 		if c.Channel == managers.CondaPyTorch {
-			b.CuDNN = s.wheelCuDNN(b)
+			b.CuDNN = wheelCuDNN(m, b)
 		}
-		s.cache.conda = append(s.cache.conda, b)
+		out = append(out, b)
 	}
-	slices.SortStableFunc(s.cache.conda, func(a, b *matrix.Build) int { return b.Release.Torch.Compare(a.Release.Torch) })
-	return s.cache.conda
+	slices.SortStableFunc(out, func(a, b *matrix.Build) int { return b.Release.Torch.Compare(a.Release.Torch) })
+	return out
 }
 
 // wheelCuDNN is the cuDNN of the wheel of the same release and CUDA: the packages
 // of the pytorch channel were built beside the wheels, with the same cuDNN inside
 // (pytorch/builder common/install_cuda.sh, which both call).
-func (s *problem) wheelCuDNN(b *matrix.Build) version.Dotted {
-	if known, ok := s.m.Release(b.Release.Torch.String()); ok {
+func wheelCuDNN(m *matrix.Matrix, b *matrix.Build) version.Dotted {
+	if known, ok := m.Release(b.Release.Torch.String()); ok {
 		if w, ok := known.Build(b.Label, b.OS, b.Arch); ok {
 			return w.CuDNN
 		}

@@ -298,10 +298,7 @@ func (s chooser) settle(gpus []machine.GPU, d driver) *outcome {
 
 // dropped reports whether the driver's branch no longer drives some GPU.
 func (s chooser) dropped(gpus []machine.GPU, d driver) bool {
-	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-		a, ok := s.p.m.Arch(g.SM)
-		return ok && drives(d, a) == tooNew
-	})
+	return slices.ContainsFunc(gpus, func(g machine.GPU) bool { return s.p.fit(d, g) == tooNew })
 }
 
 // moduleConflict reports whether no flavour of the kernel module drives all

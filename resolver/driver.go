@@ -43,8 +43,7 @@ func (s chooser) driverFault(gpus []machine.GPU, d driver) (action, why string) 
 		return "", "" // too old or too new for a GPU: not a fault of the installation
 	}
 	for _, g := range gpus {
-		a, ok := s.p.m.Arch(g.SM)
-		if only := s.p.onlyModule(g); ok && drives(d, a) == wrongModule || only != "" && d.module != "" && only != d.module {
+		if only := s.p.onlyModule(g); s.p.fit(d, g) == wrongModule || only != "" && d.module != "" && only != d.module {
 			return switchModule, fmt.Sprintf("the %s kernel module does not drive %s; it needs the %s one", d.module, gpuName(g), s.p.moduleFor(gpus))
 		}
 	}
@@ -63,19 +62,14 @@ func (s chooser) driverFault(gpus []machine.GPU, d driver) (action, why string) 
 
 // rangeFault reports whether the driver is too old or too new for some GPU.
 func (s chooser) rangeFault(gpus []machine.GPU, d driver) bool {
-	return slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-		a, ok := s.p.m.Arch(g.SM)
-		f := drives(d, a)
-		return ok && (f == tooOld || f == tooNew)
-	})
+	return slices.ContainsFunc(gpus, func(g machine.GPU) bool { f := s.p.fit(d, g); return f == tooOld || f == tooNew })
 }
 
 // unseen splits off the GPUs that this driver should drive and does not show,
 // where it shows others: they are left out and named.
 func (s chooser) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
 	for _, g := range gpus {
-		a, _ := s.p.m.Arch(g.SM)
-		if g.Visible || drives(d, a) != fine {
+		if g.Visible || s.p.fit(d, g) != fine {
 			seen = append(seen, g)
 		} else {
 			unseen = append(unseen, g)
@@ -132,10 +126,7 @@ var ideal = sync.OnceValue(func() driver {
 })
 
 func (s chooser) drivesAll(gpus []machine.GPU, d driver) bool {
-	return !slices.ContainsFunc(gpus, func(g machine.GPU) bool {
-		a, ok := s.p.m.Arch(g.SM)
-		return ok && drives(d, a) != fine
-	})
+	return !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return s.p.fit(d, g) != fine })
 }
 
 // try asks with each Python in turn and returns the first that some build
@@ -243,9 +234,12 @@ func (s chooser) jetpack() string {
 // known where nothing else says it.
 var jetpackLibc = []struct{ pack, libc string }{{"jetpack6", "2.35"}, {"jetpack7", "2.39"}}
 
-// jetpacks are the flags that would make a described Jetson one for which its vendor
-// publishes builds.
-func (s chooser) jetpacks() []string {
+// jetpacks are the flags that would make a described Jetson, which nothing serves, one for
+// which its vendor publishes builds.
+func (s chooser) jetpacks(o *outcome) []string {
+	if o.Decision != NoSolution || !s.p.tegra() || len(s.p.vendor(machine.NVIDIA)) == 0 || !s.p.req.Described {
+		return nil
+	}
 	var out []string
 	for _, p := range jetpackLibc {
 		for _, v := range s.p.m.VendorIndexes {

@@ -41,7 +41,7 @@ func (q packages) offers(name string, v version.Python, b *matrix.Build) []offer
 			len(e.Torch) > 0 && !slices.Contains(e.Torch, version.Minor(b.Release.Torch.String())),
 			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.a.py.String()),
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),
-			!q.archsServe(e.Archs):
+			len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus)) == 0:
 			continue
 		}
 		out = append(out, offer{e, v.String(), cuda})
@@ -76,12 +76,6 @@ func abiOf(b *matrix.Build) string {
 		return "FALSE"
 	}
 	return "TRUE"
-}
-
-// archsServe reports whether code for some of these capabilities runs on every GPU in
-// use: a cubin runs on later minors of its major.
-func (q packages) archsServe(archs []string) bool {
-	return len(archs) == 0 || len(archsFor(archs, q.a.gpus)) > 0
 }
 
 // Unbuildable says that neither a package's wheels elsewhere nor its sources hold code for
@@ -159,7 +153,9 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 			if s.p.req.accel() == cpu {
 				gpus = nil
 			}
-			out = append(out, s.p.frameworks().waysOf(r, gpus)...)
+			for _, e := range rows {
+				out = append(out, s.p.frameworks().wayAlone(r, e, gpus)...)
+			}
 			continue
 		}
 		t := s.p.without(names...)
@@ -185,28 +181,18 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 
 // onOnePage says once what is said of several packages that one page has.
 func onOnePage(lines, names []string) []string {
-	var kept, of []string
 	const name = "\x00"
-	for _, line := range lines {
+	of := map[string][]string{} // of a line that stands for several
+	for i, line := range lines {
 		for _, n := range names {
 			if rest, is := strings.CutPrefix(line, n+" has a page"); is {
-				line = name + " has a page" + strings.Replace(rest, n, name, 1)
-				if i := slices.Index(kept, line); i >= 0 {
-					of[i], line = of[i]+" "+n, ""
-				}
-				of = append(of, make([]string, len(kept)+1-len(of))...)
-				of[len(kept)] = n
+				lines[i] = name + " has a page" + strings.Replace(rest, n, name, 1)
+				of[lines[i]] = append(of[lines[i]], n)
 				break
 			}
 		}
-		if line != "" {
-			kept, of = append(kept, line), append(of, make([]string, len(kept)+1-len(of))...)
-		}
 	}
-	for i := range kept {
-		kept[i] = strings.ReplaceAll(kept[i], name, of[i])
-	}
-	return kept
+	return text.Each(xslices.Once(lines), func(line string) string { return strings.ReplaceAll(line, name, strings.Join(of[line], " ")) })
 }
 
 // whereIs describes what is published of a package for a build, else for the newest
@@ -233,11 +219,10 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 	}
 	var other *matrix.Build
 	if len(out) == 0 {
-		other = cmp.Or(q.bestWith(line), open.packages().bestWith(line)) // another build may serve the same request
+		says := func(b *matrix.Build) bool { return line(b) != "" } // to write the line costs more than to see whether it passes
+		other = cmp.Or(q.a.best(says), open.best(says))             // another build may serve the same request
 	}
-	switch {
-	case other == nil:
-	default:
+	if other != nil {
 		ask := fmt.Sprintf("`--build %s`", other.Label)
 		if m := version.Minor(other.Release.Torch.String()); m != version.Minor(chosen.Release.Torch.String()) {
 			ask = fmt.Sprintf("`torch==%s.*` and %s", m, ask)
@@ -251,23 +236,6 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 		}
 	}
 	return out
-}
-
-// bestWith is the best build that passes and of which line has something to say; nil:
-// there is none.
-func (q packages) bestWith(line func(*matrix.Build) string) *matrix.Build {
-	var best *matrix.Build
-	q.a.p.builds(func(b *matrix.Build) {
-		if best != nil {
-			if c, _ := q.a.compare(best, b); c >= 0 {
-				return
-			}
-		}
-		if q.a.passes(b) && line(b) != "" { // to write the line costs more
-			best = b
-		}
-	})
-	return best
 }
 
 // versionsAsked are the releases of a package that a requirement admits, newest first;

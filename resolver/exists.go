@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -85,15 +86,7 @@ func (s naming) cudas() []string {
 		}
 	}
 	slices.SortFunc(out, func(a, b version.Dotted) int { return b.Compare(a) })
-	return texted(out)
-}
-
-func texted(list []version.Dotted) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = v.String()
-	}
-	return out
+	return text.Each(out, version.Dotted.String)
 }
 
 // labels are the builds for this system, by what they are for and the newest first.

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -169,13 +170,7 @@ func common(lists [][]Reason) (Reason, bool) {
 
 // weightiest is the refusal that explains most.
 func weightiest(rs []Reason) Reason {
-	r := rs[0]
-	for _, x := range rs[1:] {
-		if weight(x.Rule) > weight(r.Rule) {
-			r = x
-		}
-	}
-	return r
+	return slices.MaxFunc(rs, func(a, b Reason) int { return weight(a.Rule) - weight(b.Rule) })
 }
 
 // weight orders rules by how much their word explains: that a wheel does not
@@ -251,11 +246,5 @@ func (s advice) breaks(p machine.Package, torch string) string {
 }
 
 func unique(list []string) []string {
-	var out []string
-	for _, s := range list {
-		if s = strings.TrimSpace(s); s != "" && !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(xslices.Once(text.Each(list, strings.TrimSpace)), func(s string) bool { return s == "" })
 }

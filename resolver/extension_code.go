@@ -60,7 +60,7 @@ func (q packages) neighbours(e *matrix.Extension, ok func(*matrix.Extension) boo
 // releases next to it where they agree. Where both are for some CUDA and do not agree, it
 // is for one of them.
 func (q packages) cudaOfNeighbours(e *matrix.Extension) (cuda string, linked bool) {
-	for _, o := range q.a.p.advice().rowsOf(e.Package) {
+	for _, o := range q.a.p.cache.byPackage()[e.Package] {
 		if o.OS == e.OS && o.Proof == matrix.ByWheel && o.Version.Compare(e.Version) == 0 {
 			return o.CUDA, o.CUDA != ""
 		}

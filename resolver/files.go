@@ -31,16 +31,16 @@ func libcOf(p machine.Platform) string {
 }
 
 func whyNoFile(m *matrix.Matrix, name string, v version.Python, python string, p machine.Platform) string {
-	switch m.Fits(name, v, python, p) {
-	case matrix.FitUnknown, matrix.FitWheel:
+	fit := m.Fits(name, v, python, p)
+	if fit == matrix.FitUnknown || fit == matrix.FitWheel {
 		return ""
-	case matrix.FitSource:
-		if floor := floorOf(m, name, v, python, p); floor != "" {
-			return floor + ": its source distribution would have to be built"
-		}
-		return fmt.Sprintf("is only a source distribution for Python %s here: it has to be built", python)
 	}
-	if floor := floorOf(m, name, v, python, p); floor != "" {
+	switch floor := floorOf(m, name, v, python, p); {
+	case fit == matrix.FitSource && floor != "":
+		return floor + ": its source distribution would have to be built"
+	case fit == matrix.FitSource:
+		return fmt.Sprintf("is only a source distribution for Python %s here: it has to be built", python)
+	case floor != "":
 		return floor
 	}
 	return fmt.Sprintf("has no wheel for Python %s on %s %s", python, p.OS, p.Arch)

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -30,7 +31,7 @@ func (s advice) nearest(o *outcome) []Nearest {
 		}
 		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python, Note: made.note()}
 		list := &out
-		if made.doubtful() {
+		if n.Note != "" {
 			list = &last
 		}
 		if !slices.ContainsFunc(append(slices.Clone(out), last...), func(x Nearest) bool { return x.Change == n.Change }) {
@@ -249,27 +250,17 @@ func (s advice) nearestVersions(o *outcome, try tryFunc, more func(*Choice) bool
 func (s advice) labelsAsked() bool { return len(s.p.req.labelled()) > 0 }
 
 func plural(reqs []pep508.Requirement) string {
-	var l []string
-	for _, r := range reqs {
-		if x := "+" + r.Label; !slices.Contains(l, x) {
-			l = append(l, x)
-		}
+	labels := strings.Join(xslices.Once(text.Each(reqs, func(r pep508.Requirement) string { return "+" + r.Label })), ", ")
+	if strings.Contains(labels, ", ") {
+		return "s " + labels
 	}
-	if len(l) > 1 {
-		return "s " + strings.Join(l, ", ")
-	}
-	return " " + strings.Join(l, "")
+	return " " + labels
 }
 
 // askedNames are the packages other than torch that were named.
 func (s advice) askedNames() []string {
-	var out []string
-	for _, r := range s.p.req.Requirements {
-		if r.Name != "torch" && !slices.Contains(out, r.Name) {
-			out = append(out, r.Name)
-		}
-	}
-	return out
+	names := xslices.Once(text.Each(s.p.req.Requirements, func(r pep508.Requirement) string { return r.Name }))
+	return slices.DeleteFunc(names, func(name string) bool { return name == "torch" })
 }
 
 // nearestPython names the one other Python that allows most, the closest of
@@ -282,7 +273,7 @@ func (s advice) nearestPython(o *outcome, try tryFunc, more func(*Choice) bool) 
 	var best *problem
 	var bestChoice *Choice
 	var bestPy py
-	for _, p := range s.p.knownPythons() {
+	for _, p := range s.p.cache.every() {
 		if p == now[0] {
 			continue
 		}
@@ -315,11 +306,7 @@ func (s advice) hopelessWith(p py) bool {
 }
 
 func distance(a, b py) int {
-	d := a.compare(b)
-	if d < 0 {
-		return -d
-	}
-	return d
+	return max(a.compare(b), b.compare(a))
 }
 
 // nearestDriver names the driver branch that would allow a newer torch.

@@ -21,16 +21,6 @@ func (o *outcome) note() string {
 	return ""
 }
 
-// doubtful reports whether a build serves the GPUs in use by PTX alone, or nobody saw
-// that it does.
-func (o *outcome) doubtful() bool {
-	if o.build == nil || o.q == nil {
-		return false
-	}
-	_, ptx := o.q.ptxOnly(o.build)
-	return ptx && o.q.accel == cuda || o.q.unproven(o.build)
-}
-
 // unproven reports whether a build, or its code for the GPUs in use, is reported only. A
 // patch release that is inferred from its minor release counts as proven here.
 func (q *attempt) unproven(b *matrix.Build) bool {

@@ -42,12 +42,10 @@ type memo struct {
 
 // newProblem reads a machine and a request. Its error reports a malformed request.
 func newProblem(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error) {
-	s, err := readInput(m, h, r)
+	s, err := NewSession(m).read(h, r)
 	if err != nil {
 		return nil, err
 	}
-	s.cache = newCache(m, h.Platform)
-	s.complete()
 	return s, s.naming().checkNames()
 }
 
@@ -190,9 +188,9 @@ func (s *problem) tegra() bool {
 // onBranch returns the driver that a branch would bring, with the flavour of the
 // kernel module that serves the GPUs.
 func (s *problem) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
-	d := driver{windows: s.windowsDriver(), compared: true, branch: b, cuda: b.CUDA, version: b.Latest}
+	d := driver{windows: s.windowsDriver(), compared: true, branch: b, cuda: b.CUDA}
+	d.version = b.Newest(d.windows)
 	if d.windows {
-		d.version = b.LatestWindows
 		if d.version.IsZero() { // the newest branches: no Windows driver is listed yet
 			d.version = version.MustDotted(fmt.Sprint(b.Number))
 		}
@@ -206,27 +204,14 @@ func (s *problem) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
 // the driver's major. That also reads Windows numbers, which count on within a
 // branch (581.29 is of 580, 566.03 of 565).
 func branchOf(m *matrix.Matrix, v version.Dotted) matrix.Branch {
-	for _, b := range m.Branches { // newest first
-		if b.Number <= v.Major() {
-			return b
-		}
-	}
-	return matrix.Branch{}
+	b, _ := xslices.Find(m.Branches, func(b matrix.Branch) bool { return b.Number <= v.Major() }) // newest first
+	return b
 }
 
 // gpuName is a GPU in a sentence: "Tesla V100 (7.0)". Names come from outside,
 // so control characters are dropped.
 func gpuName(g machine.GPU) string {
-	name := strings.Map(func(r rune) rune {
-		if isControl(r) || r == '\t' {
-			return -1
-		}
-		return r
-	}, g.Name)
-	name = strings.TrimPrefix(text.Cut(name, 80), "NVIDIA ")
-	if name == "" {
-		name = "GPU " + fmt.Sprint(g.Index)
-	}
+	name := cmp.Or(strings.TrimPrefix(text.Clip(g.Name, 80), "NVIDIA "), fmt.Sprintf("GPU %d", g.Index))
 	switch {
 	case !g.SM.IsZero() && !strings.Contains(name, g.SM.String()):
 		return name + " (" + g.SM.String() + ")"
@@ -237,13 +222,7 @@ func gpuName(g machine.GPU) string {
 }
 
 func gpuNames(gpus []machine.GPU) string {
-	var names []string
-	for _, g := range gpus {
-		if n := gpuName(g); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(xslices.Once(text.Each(gpus, gpuName)), ", ")
 }
 
 func indexes(gpus []machine.GPU) string {
@@ -256,12 +235,7 @@ func indexes(gpus []machine.GPU) string {
 
 // sms returns the distinct compute capabilities, lowest first.
 func sms(gpus []machine.GPU) []machine.SM {
-	var out []machine.SM
-	for _, g := range gpus {
-		out = xslices.Add(out, g.SM)
-	}
+	out := text.Each(gpus, func(g machine.GPU) machine.SM { return g.SM })
 	slices.SortFunc(out, machine.SM.Compare)
-	return out
+	return slices.Compact(out)
 }
-
-func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 0xfffd }

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,26 +22,15 @@ type py struct {
 
 // parsePy reads "3.12", "3.12.4" or "3.14t".
 func parsePy(s string) (py, error) {
-	bad := func() (py, error) {
+	t, free := strings.CutSuffix(s, "t")
+	first, rest, _ := strings.Cut(t, ".")
+	second, patch, _ := strings.Cut(rest, ".")
+	major, err1 := strconv.ParseUint(first, 10, 8)
+	minor, err2 := strconv.ParseUint(second, 10, 8)
+	if err1 != nil || err2 != nil || major == 0 || len(s) > 20 || strings.Trim(patch, "0123456789abcr+") != "" {
 		return py{}, fmt.Errorf("%q is not a Python version such as 3.12 or 3.14t", text.Cut(s, 80))
 	}
-	t, free := strings.CutSuffix(s, "t")
-	parts := strings.Split(t, ".")
-	if len(parts) < 2 || len(parts) > 3 || len(s) > 20 {
-		return bad()
-	}
-	var n [2]int
-	for i := range 2 {
-		v, err := strconv.ParseUint(parts[i], 10, 8)
-		if err != nil {
-			return bad()
-		}
-		n[i] = int(v)
-	}
-	if n[0] == 0 || len(parts) == 3 && strings.Trim(parts[2], "0123456789abcr+") != "" {
-		return bad()
-	}
-	return py{major: n[0], minor: n[1], free: free}, nil
+	return py{major: int(major), minor: int(minor), free: free}, nil
 }
 
 func (p py) String() string {
@@ -55,10 +45,7 @@ func (p py) String() string {
 }
 
 func (p py) compare(o py) int {
-	if p.major != o.major {
-		return p.major - o.major
-	}
-	return p.minor - o.minor
+	return cmp.Or(p.major-o.major, p.minor-o.minor)
 }
 
 func pyOf(v version.Python) py {
@@ -118,12 +105,9 @@ func (s *problem) pythons() []py {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b py) int {
-		if c := b.compare(a); c != 0 {
-			return c
-		}
-		return boolInt(a.free) - boolInt(b.free) // the ordinary build before the free-threaded one
+		return cmp.Or(b.compare(a), boolInt(a.free)-boolInt(b.free)) // the ordinary build before the free-threaded one
 	})
-	for _, p := range s.knownPythons() {
+	for _, p := range s.cache.every() {
 		if s.projectAdmits(p) && !slices.Contains(found, p) {
 			found = append(found, p)
 		}
@@ -139,14 +123,6 @@ func (s *problem) projectAdmits(p py) bool {
 		return want == p
 	}
 	return p.fits(pin)
-}
-
-// knownPythons are the ordinary Pythons that any build is made for, newest first.
-func (s *problem) knownPythons() []py {
-	if s.cache.every == nil {
-		s.cache.every = everyPython(s.m)
-	}
-	return s.cache.every
 }
 
 func everyPython(m *matrix.Matrix) []py {

@@ -58,16 +58,13 @@ func (q *attempt) installable(r pep508.Requirement) []*matrix.Extension {
 	})
 }
 
-// rowsOf are the rows of a package on every system, in the order of the data.
-func (s advice) rowsOf(name string) []*matrix.Extension {
-	if s.p.cache.byPackage == nil {
-		s.p.cache.byPackage = map[string][]*matrix.Extension{}
-		for i := range s.p.m.Extensions {
-			e := &s.p.m.Extensions[i]
-			s.p.cache.byPackage[e.Package] = append(s.p.cache.byPackage[e.Package], e)
-		}
+func byPackage(m *matrix.Matrix) map[string][]*matrix.Extension {
+	out := map[string][]*matrix.Extension{}
+	for i := range m.Extensions {
+		e := &m.Extensions[i]
+		out[e.Package] = append(out[e.Package], e)
 	}
-	return s.p.cache.byPackage[name]
+	return out
 }
 
 // A servedKey is a framework beside one CUDA, cuDNN and driver; own is the build that it

@@ -21,7 +21,7 @@ func (q remarks) remarks(b *matrix.Build) []string {
 	}
 	out = append(out, q.a.fits().frameworkWarnings(b)...)
 	for _, e := range q.a.packages().extensions(b) {
-		out = append(out, q.extensionRemarks(e, b)...)
+		out = append(out, append(q.farBehind(e, b), q.ownRemarks(e, b)...)...)
 	}
 	return append(out, q.strangers(b)...)
 }
@@ -192,10 +192,6 @@ func (q remarks) whyOlder(e extension, b *matrix.Build) string {
 		}
 	}
 	return ""
-}
-
-func (q remarks) extensionRemarks(e extension, b *matrix.Build) []string {
-	return append(q.farBehind(e, b), q.ownRemarks(e, b)...)
 }
 
 // farBehind says aloud that a package falls back by more than three minor releases, or to

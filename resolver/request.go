@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -179,13 +180,7 @@ func (w *request) conda() bool {
 
 // torchText is what was asked of torch, as it was written.
 func (w *request) torchText() string {
-	var parts []string
-	for _, q := range w.torch {
-		if q.Text != "" {
-			parts = append(parts, q.Text)
-		}
-	}
-	return text.Cut(strings.Join(parts, ", "), 80)
+	return texts(xslices.Filter(w.torch, func(q pep508.Requirement) bool { return q.Text != "" }))
 }
 
 // unknown reports whether nobody knows that a build's wheel exists.

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -250,12 +251,10 @@ func (q *attempt) servesCPU(b *matrix.Build) bool {
 
 func otherKind(q *attempt, b *matrix.Build) string {
 	kind := map[string]string{cuda: "is for NVIDIA GPUs", rocm: "is for AMD GPUs", xpu: "is for Intel GPUs", mps: "is for Apple GPUs", cpu: "does not use a GPU"}[accelOf(b.Label)]
-	switch {
-	case q.accel == cpu:
+	if q.accel == cpu {
 		return kind + "; there is none to use"
-	default:
-		return kind + "; here is " + gpuNames(q.gpus)
 	}
+	return kind + "; here is " + gpuNames(q.gpus)
 }
 
 func gpuCodeWord(q *attempt, b *matrix.Build) string {
@@ -275,13 +274,7 @@ func codeSpan(b *matrix.Build) string {
 	if len(b.Native) == 0 {
 		return "no GPU of this kind"
 	}
-	var out []string
-	for _, c := range b.Native {
-		if s := c.SM.String() + c.Suffix; !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return strings.Join(out, " ")
+	return matrix.Codes(b.Native)
 }
 
 // half is the first GPU that computes in half precision (NVIDIA's CUDA programming
@@ -305,10 +298,5 @@ func (q *attempt) oldPTX(b *matrix.Build, sm machine.SM) (newest machine.SM, old
 
 // ptxOnly reports whether a GPU is served only by PTX.
 func (q *attempt) ptxOnly(b *matrix.Build) (machine.GPU, bool) {
-	for _, g := range q.gpus {
-		if native, ptx := q.p.covers(b, g.SM); !native && ptx {
-			return g, true
-		}
-	}
-	return machine.GPU{}, false
+	return xslices.Find(q.gpus, func(g machine.GPU) bool { native, ptx := q.p.covers(b, g.SM); return !native && ptx })
 }

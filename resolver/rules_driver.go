@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -126,6 +128,13 @@ func drives(d driver, a matrix.Arch) fit {
 	return fine
 }
 
+// fit is how a driver and a GPU go together; nothing is known against one of which the
+// matrix has no row.
+func (s *problem) fit(d driver, g machine.GPU) fit {
+	a, _ := s.m.Arch(g.SM)
+	return drives(d, a)
+}
+
 // openOnly and closedOnly report which flavour of the kernel module a GPU
 // insists on (both false: either).
 func (s *problem) openOnly(g machine.GPU) bool   { return s.onlyModule(g) == "open" }
@@ -225,21 +234,9 @@ func jitWord(q *attempt, b *matrix.Build) string {
 
 // ptxas returns what triton's assembler of a build knows.
 func (q *attempt) ptxas(b *matrix.Build) (matrix.Ptxas, bool) {
-	for _, p := range q.p.m.Ptxas {
-		if p.Triton.Compare(b.Triton) == 0 && p.Arch == b.Arch {
-			return p, true
-		}
-	}
-	return matrix.Ptxas{}, false
+	return xslices.Find(q.p.m.Ptxas, func(p matrix.Ptxas) bool { return p.Triton.Compare(b.Triton) == 0 && p.Arch == b.Arch })
 }
 
 func smList(sms []machine.SM) string {
-	s := ""
-	for i, sm := range sms {
-		if i > 0 {
-			s += " "
-		}
-		s += sm.String()
-	}
-	return s
+	return strings.Join(text.Each(sms, machine.SM.String), " ")
 }

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -16,13 +17,7 @@ import (
 
 // needs are the rows for one version of a package on this system.
 func (s *problem) needs(name string, v version.Python) []matrix.Need {
-	var out []matrix.Need
-	for _, n := range s.cache.needs[name] {
-		if s.cache.admits(n.Versions, v) {
-			out = append(out, n)
-		}
-	}
-	return out
+	return xslices.Filter(s.cache.needs[name], func(n matrix.Need) bool { return s.cache.admits(n.Versions, v) })
 }
 
 // holds are the limits that a choice sets on packages whose version the installer
@@ -50,12 +45,7 @@ func (q *attempt) holds(b *matrix.Build) []string {
 					add(n.Of, n.Range)
 				}
 			}
-			continue
-		}
-		if e.pin != "" {
-			continue
-		}
-		if e.req.URL == "" {
+		} else if e.pin == "" && e.req.URL == "" {
 			add(e.name, below(q.unmet(e.name, b)))
 		}
 	}
@@ -99,13 +89,7 @@ func bounds(s version.Specifier) (low, high version.Python) {
 
 // unmet are the rows of a package that need another torch than a build's.
 func (q *attempt) unmet(name string, b *matrix.Build) []matrix.Need {
-	var out []matrix.Need
-	for _, n := range q.p.cache.needs[name] {
-		if n.Of == "torch" && !q.p.cache.admits(n.Range, b.Release.Torch) {
-			out = append(out, n)
-		}
-	}
-	return out
+	return xslices.Filter(q.p.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && !q.p.cache.admits(n.Range, b.Release.Torch) })
 }
 
 // needRefusal says why no version of a package that was asked for works beside a
@@ -154,12 +138,10 @@ func (q *attempt) releasedWith(r pep508.Requirement, b *matrix.Build) string {
 	if !q.p.cache.admits(r.Spec, v) && q.loadsToo(r, b) {
 		return ""
 	}
-	for _, n := range q.p.cache.needs[name] {
-		if n.Of == "torch" && !q.p.cache.admits(n.Range, b.Release.Torch) {
-			return v.String()
-		}
+	if len(q.unmet(name, b)) == 0 {
+		return ""
 	}
-	return ""
+	return v.String()
 }
 
 // loadsToo reports whether a release that a requirement admits is known to load beside a

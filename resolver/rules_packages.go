@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -141,25 +142,16 @@ func (q packages) newer(a, b *matrix.Build) int {
 // wheelFor returns the newest wheel of a package that loads beside a build and
 // has code for the GPUs; nil where none does.
 func (q packages) wheelFor(r pep508.Requirement, b *matrix.Build) *matrix.Extension {
-	for _, e := range q.a.p.wheelsBeside(r.Name, b.Release.Torch) {
-		if q.wheelRefusal(r, e, b) == "" {
-			return e
-		}
-	}
-	return nil
+	e, _ := xslices.Find(q.a.p.wheelsBeside(r.Name, b.Release.Torch), func(e *matrix.Extension) bool { return q.wheelRefusal(r, e, b) == "" })
+	return e
 }
 
 // wheelsBeside are those of a package's wheels whose metadata admits a torch, and the
 // source distributions that the user's word may turn into a file: few of many.
 func (s *problem) wheelsBeside(name string, torch version.Python) []*matrix.Extension {
 	byWord := slices.Contains(s.req.AllowURL, name)
-	return remembered(s.cache.beside, besideKey{name, torch.String(), byWord}, func() (rows []*matrix.Extension) {
-		for _, e := range s.wheels(name) {
-			if s.cache.admits(e.Torch, torch) || e.Sdist && byWord {
-				rows = append(rows, e)
-			}
-		}
-		return rows
+	return remembered(s.cache.beside, besideKey{name, torch.String(), byWord}, func() []*matrix.Extension {
+		return xslices.Filter(s.wheels(name), func(e *matrix.Extension) bool { return s.cache.admits(e.Torch, torch) || e.Sdist && byWord })
 	})
 }
 
@@ -170,7 +162,7 @@ func (s *problem) wheels(name string) []*matrix.Extension {
 }
 
 func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
-	for _, e := range s.advice().rowsOf(name) {
+	for _, e := range s.cache.byPackage()[name] {
 		if (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || sameArch(e.Arch, s.h.Platform.Arch)) {
 			rows = append(rows, e)
 		}
@@ -181,10 +173,7 @@ func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
 	}
 	rows = xslices.Filter(rows, func(e *matrix.Extension) bool { return e.Sdist || e.OS != "" || !own[e.Version.String()] })
 	slices.SortStableFunc(rows, func(a, b *matrix.Extension) int {
-		if c := b.Version.Compare(a.Version); c != 0 {
-			return c
-		}
-		return boolInt(a.Sdist) - boolInt(b.Sdist)
+		return cmp.Or(b.Version.Compare(a.Version), boolInt(a.Sdist)-boolInt(b.Sdist))
 	})
 	return rows
 }
@@ -192,7 +181,7 @@ func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
 // known reports whether the matrix knows a package on any system; others are
 // passed through to the installer.
 func (s *problem) known(name string) bool {
-	return len(s.advice().rowsOf(name)) > 0
+	return len(s.cache.byPackage()[name]) > 0
 }
 
 // packageRefusal says why no wheel of a requested package goes with a build.

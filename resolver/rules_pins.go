@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
@@ -69,20 +70,16 @@ func (q *attempt) libraryRefusal(r pep508.Requirement, b *matrix.Build, lib, cu 
 // nvidiaLibrary reads the name of a package of NVIDIA's: nvidia-cudnn-cu12 is
 // cudnn for CUDA 12. Others give "".
 func nvidiaLibrary(name string) (lib, cu string) {
-	rest, ok := strings.CutPrefix(name, "nvidia-")
-	if !ok {
-		return "", ""
+	if m := ofNVIDIA().FindStringSubmatch(name); m != nil {
+		return m[1], m[2]
 	}
-	at := strings.LastIndex(rest, "-cu")
-	if at <= 0 || len(rest) != at+len("-cu12") {
-		return "", ""
-	}
-	cu = rest[at+len("-cu"):]
-	if strings.Trim(cu, "0123456789") != "" {
-		return "", ""
-	}
-	return rest[:at], cu
+	return "", ""
 }
+
+var (
+	ofNVIDIA  = lazy.Regexp(`^nvidia-(.+)-cu(\d\d)$`)
+	cudaExtra = lazy.Regexp(`^cu(?:da)?(\d\d)$`)
+)
 
 // extraCUDA is the CUDA whose libraries an extra brings: jax[cuda12],
 // numba-cuda[cu13], tensorflow[and-cuda]; "" where none does, as jax[cuda12-local],
@@ -96,12 +93,8 @@ func (q *attempt) extraCUDA(r pep508.Requirement) string {
 				}
 			}
 		}
-		digits, ok := strings.CutPrefix(x, "cuda")
-		if !ok {
-			digits, ok = strings.CutPrefix(x, "cu")
-		}
-		if ok && len(digits) == 2 && strings.Trim(digits, "0123456789") == "" {
-			return digits
+		if m := cudaExtra().FindStringSubmatch(x); m != nil {
+			return m[1]
 		}
 	}
 	return ""

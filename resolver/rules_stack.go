@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,12 +90,7 @@ var libraryNames = map[string]string{
 	"cusparse": "cuSPARSE", "cusparselt": "cuSPARSELt", "nccl": "NCCL", "nvshmem": "NVSHMEM",
 }
 
-func libraryName(pkg string) string {
-	if n, ok := libraryNames[pkg]; ok {
-		return n
-	}
-	return pkg
-}
+func libraryName(pkg string) string { return cmp.Or(libraryNames[pkg], pkg) }
 
 // defectsRule: a known fault that breaks what was asked refuses the build; one
 // that breaks a part is a warning.

@@ -67,8 +67,8 @@ func (s chooser) split(gpus []machine.GPU) *outcome {
 
 func (s chooser) splitText(gpus []machine.GPU) string {
 	if s.moduleConflict(gpus) {
-		closed := slices.DeleteFunc(slices.Clone(gpus), func(g machine.GPU) bool { return !s.p.closedOnly(g) })
-		open := slices.DeleteFunc(slices.Clone(gpus), func(g machine.GPU) bool { return !s.p.openOnly(g) })
+		closed := xslices.Filter(gpus, s.p.closedOnly)
+		open := xslices.Filter(gpus, s.p.openOnly)
 		return fmt.Sprintf(
 			"%s needs the proprietary kernel module and %s the open one: one of them is loaded at a time, so each environment works after a change of the module and a restart",
 			gpuNames(closed), gpuNames(open))
@@ -91,7 +91,7 @@ func (s chooser) undriven(b matrix.Branch) string {
 	var old []machine.GPU
 	last := 0
 	for _, g := range s.p.vendor(machine.NVIDIA) {
-		if a, ok := s.p.m.Arch(g.SM); ok && drives(s.p.onBranch(b, []machine.GPU{g}), a) == tooNew {
+		if a, _ := s.p.m.Arch(g.SM); drives(s.p.onBranch(b, []machine.GPU{g}), a) == tooNew {
 			old, last = append(old, g), a.LastBranch
 		}
 	}

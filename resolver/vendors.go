@@ -17,27 +17,21 @@ func (s vendors) amd(gpus []machine.GPU) *outcome {
 		return s.p.chooser().metalOnMac(gpus)
 	}
 	if s.p.windowsDriver() {
-		for _, g := range discreteFirst(gpus) {
+		for _, g := range xslices.First(gpus, isDiscrete) {
 			if v := s.amdIndex(g); v != nil {
 				return s.vendorAnswer(v)
 			}
 		}
 		return nil
 	}
-	var able, out []machine.GPU
-	for _, g := range gpus {
-		if s.rocmServes(g) {
-			able = append(able, g)
-		} else {
-			out = append(out, g)
-		}
-	}
+	able := xslices.Filter(gpus, s.rocmServes)
+	out := xslices.Filter(gpus, func(g machine.GPU) bool { return !s.rocmServes(g) })
 	if len(able) == 0 {
 		return nil
 	}
-	if i := slices.IndexFunc(able, isDiscrete); i >= 0 {
+	if slices.ContainsFunc(able, isDiscrete) {
 		out = append(out, xslices.Filter(able, func(g machine.GPU) bool { return !isDiscrete(g) })...)
-		able = slices.DeleteFunc(able, func(g machine.GPU) bool { return !isDiscrete(g) })
+		able = xslices.Filter(able, isDiscrete)
 	}
 	o := s.answerFor(rocm, able)
 	if o.Decision == Install && len(out) > 0 {
@@ -54,12 +48,6 @@ func (s vendors) amd(gpus []machine.GPU) *outcome {
 }
 
 func isDiscrete(g machine.GPU) bool { return !g.Integrated }
-
-func discreteFirst(gpus []machine.GPU) []machine.GPU {
-	out := slices.Clone(gpus)
-	slices.SortStableFunc(out, func(a, b machine.GPU) int { return boolInt(a.Integrated) - boolInt(b.Integrated) })
-	return out
-}
 
 // leftToOthers names the cards of other vendors that a chosen build does not use
 // although builds of their own serve them: one environment holds one vendor's
@@ -98,12 +86,9 @@ func (s vendors) rocmServes(g machine.GPU) bool {
 // rocmTarget returns what is known of a GPU's target in a ROCm build.
 func (s vendors) rocmTarget(b *matrix.Build, g machine.GPU) (matrix.ROCmTarget, bool) {
 	gfx := s.gfxOf(g)
-	for _, t := range s.p.m.ROCm {
-		if t.Label == b.Label && t.GFX == gfx && s.p.cache.admits(t.Torch, s.p.releaseOf(b).Torch) {
-			return t, true
-		}
-	}
-	return matrix.ROCmTarget{}, false
+	return xslices.Find(s.p.m.ROCm, func(t matrix.ROCmTarget) bool {
+		return t.Label == b.Label && t.GFX == gfx && s.p.cache.admits(t.Torch, s.p.releaseOf(b).Torch)
+	})
 }
 
 // gfxOf returns an AMD GPU's target; where the facts do not name it, the device
@@ -234,7 +219,7 @@ func vendorBuild(v *matrix.VendorIndex) string {
 
 // intel answers for Intel GPUs: the XPU builds, on those that they support.
 func (s vendors) intel(gpus []machine.GPU) *outcome {
-	able := xslices.Filter(gpus, func(g machine.GPU) bool { return s.xpuServes(g) })
+	able := xslices.Filter(gpus, s.xpuServes)
 	if len(able) == 0 {
 		return nil
 	}
@@ -255,23 +240,12 @@ func (s vendors) xpuServes(g machine.GPU) bool {
 
 // device looks a GPU up in the device table, by its PCI id or else by its name.
 func (s vendors) device(g machine.GPU) (matrix.Device, bool) {
-	key := g.PCIID + "\x00" + g.Name
-	if d, ok := s.p.cache.models[key]; ok {
-		return d, d.Vendor != ""
-	}
-	if s.p.cache.table == nil {
-		s.p.cache.table = matrix.Devices()
-	}
-	d, ok := s.p.cache.table.LookupPCI(g.PCIID, g.Subsystem)
-	if !ok || d.Vendor != g.Vendor {
-		d, ok = matrix.Device{}, false
-		for _, m := range s.p.cache.table.LookupName(g.Name) {
-			if m.Vendor == g.Vendor {
-				d, ok = m, true
-				break
-			}
+	d := remembered(s.p.cache.models, g.PCIID+"\x00"+g.Name, func() matrix.Device {
+		d, _ := s.p.cache.table().LookupPCI(g.PCIID, g.Subsystem)
+		if d.Vendor != g.Vendor {
+			d, _ = xslices.Find(s.p.cache.table().LookupName(g.Name), func(m matrix.Device) bool { return m.Vendor == g.Vendor })
 		}
-	}
-	s.p.cache.models[key] = d
-	return d, ok
+		return d
+	})
+	return d, d.Vendor != ""
 }

@@ -48,7 +48,7 @@ type Case struct {
 // request are those of [Resolve]. Its error reports a malformed Request.
 func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requirement) (*Case, error) {
 	all := r
-	all.Requirements = append(append([]pep508.Requirement(nil), r.Requirements...), requirement)
+	all.Requirements = append(slices.Clone(r.Requirements), requirement)
 	answer, err := Resolve(m, h, all)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 		open.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
 	}
 	if requirement.Name != "torch" {
-		open.Requirements = append(append([]pep508.Requirement(nil), open.Requirements...), requirement)
+		open.Requirements = append(slices.Clone(open.Requirements), requirement)
 	}
 	s, err := newProblem(m, h, open)
 	if err != nil {
