@@ -13,12 +13,12 @@ package index
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -259,21 +259,12 @@ func (q request) checkRange(resp *http.Response, r *response) (int64, error) {
 
 // contentRange reads "bytes 0-65535/538976288".
 func contentRange(s string) (first, last, total int64, err error) {
-	span, size, ok := strings.Cut(strings.TrimPrefix(s, "bytes "), "/")
-	a, b, ok2 := strings.Cut(span, "-")
-	if ok && ok2 && strings.HasPrefix(s, "bytes ") {
-		first, err = strconv.ParseInt(a, 10, 64)
-		if err == nil {
-			last, err = strconv.ParseInt(b, 10, 64)
-		}
-		if err == nil {
-			total, err = strconv.ParseInt(size, 10, 64)
-		}
-		if err == nil && first >= 0 && last >= first && total > 0 {
-			return first, last, total, nil
-		}
+	const form = "bytes %d-%d/%d"
+	_, err = fmt.Sscanf(s, form, &first, &last, &total)
+	if err != nil || s != fmt.Sprintf(form, first, last, total) || first < 0 || last < first || total <= 0 {
+		return 0, 0, 0, fmt.Errorf("the server's Content-Range %q makes no sense", shown(s))
 	}
-	return 0, 0, 0, fmt.Errorf("the server's Content-Range %q makes no sense", shown(s))
+	return first, last, total, nil
 }
 
 // login sends the user and password of the index's address to its own host only.
@@ -354,7 +345,7 @@ func (c *Client) Archive(ctx context.Context, f File, limit int64) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	if f.SHA256 != "" && sha256Hex(b) != f.SHA256 {
+	if f.SHA256 != "" && fmt.Sprintf("%x", sha256.Sum256(b)) != f.SHA256 {
 		return nil, fmt.Errorf("%s: its sha256 is not the one that the index names", f.Name)
 	}
 	return b, nil

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -89,17 +91,12 @@ func (c *Client) needsTorch(ctx context.Context, f File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, r := range meta.Requires {
-		if r.Name == "torch" {
-			return r.Spec.String(), nil
-		}
+	isTorch := func(r pep508.Requirement) bool { return r.Name == "torch" }
+	if r, ok := xslices.Find(meta.Requires, isTorch); ok {
+		return r.Spec.String(), nil
 	}
-	for _, r := range meta.Unread {
-		if r.Name == "torch" {
-			return r.Text, nil
-		}
-	}
-	return "", nil
+	r, _ := xslices.Find(meta.Unread, isTorch)
+	return r.Text, nil
 }
 
 // releasesOf sorts the wheels of a project by release, the newest first.

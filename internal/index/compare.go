@@ -78,11 +78,7 @@ func rowLabel(b *matrix.Build, wheel string) string {
 }
 
 func codes(prefix string, list []matrix.Code) string {
-	words := make([]string, len(list))
-	for i, c := range list {
-		words[i] = prefix + c.SM.Code() + c.Suffix
-	}
-	return strings.Join(words, " ")
+	return strings.Join(text.Each(list, func(c matrix.Code) string { return prefix + c.SM.Code() + c.Suffix }), " ")
 }
 
 // CompareMetadata compares a row with what METADATA and the tags of a wheel say.
@@ -225,13 +221,8 @@ func minorOf(v version.Python) (n int) {
 // wheels for.
 func comparePythons(b *matrix.Build, found []string) Check {
 	c := Check{Field: "pythons", Row: pythonRange(b), Verdict: Agree}
-	var more, less []string
-	more = append(more, xslices.Filter(found, func(p string) bool { return !covers(b, p) })...)
-	for _, p := range rowPythons(b) {
-		if !slices.Contains(found, p) {
-			less = append(less, p)
-		}
-	}
+	more := xslices.Filter(found, func(p string) bool { return !covers(b, p) })
+	less := xslices.Filter(rowPythons(b), func(p string) bool { return !slices.Contains(found, p) })
 	c.Wheel = strings.Join(found, " ")
 	if len(more) > 0 {
 		c.Verdict, c.Note = Differ, "the index also has "+strings.Join(more, " ")

@@ -2,11 +2,8 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 )
 
 // Fatbins counts the code in the fat binaries of one shared object: how many
@@ -122,20 +119,6 @@ func (s *fatScan) entry(b []byte) int {
 	}
 	s.left -= header + int64(size)
 	return int(header + int64(size))
-}
-
-// Libraries lists the shared objects of a wheel, in the order in which they lie
-// in it.
-func (w *Wheel) Libraries() []string {
-	var names []string
-	for _, n := range w.names {
-		base := n[strings.LastIndexByte(n, '/')+1:]
-		if (strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.")) && w.members[n].size >= 4096 {
-			names = append(names, n)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(w.members[a].offset, w.members[b].offset) })
-	return names
 }
 
 // Fatbins walks the fat binaries of a shared object. It reads the whole member:

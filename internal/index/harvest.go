@@ -149,7 +149,7 @@ func (d *Draft) stack(m *matrix.Matrix, b *matrix.Build, t *Torch) {
 		return strings.TrimPrefix(v, "~=")
 	}
 	nvidia := func(library string) string { return pin("nvidia-"+library+"-cu"+major, "nvidia-"+library) }
-	b.CuDNN, b.NCCL = dotted(nvidia("cudnn")), dotted(nvidia("nccl"))
+	b.CuDNN, b.NCCL = version.ReadDotted(nvidia("cudnn")), version.ReadDotted(nvidia("nccl"))
 	if v, err := version.ParsePython(pin("triton")); err == nil {
 		b.Triton = v
 	}
@@ -159,8 +159,8 @@ func (d *Draft) stack(m *matrix.Matrix, b *matrix.Build, t *Torch) {
 		libraries[l] = nvidia(l)
 	}
 	toolkit := toolkitOf(m, t, libraries, pin("cuda-toolkit"))
-	if b.CUDA = dotted(toolkit); b.CUDA.IsZero() {
-		b.CUDA = dotted(t.CUDA)
+	if b.CUDA = version.ReadDotted(toolkit); b.CUDA.IsZero() {
+		b.CUDA = version.ReadDotted(t.CUDA)
 		d.note("%s: which patch of CUDA %s?", t.File.Name, t.CUDA)
 	}
 	d.Pins[b] = differences(m, b, t, libraries, pins)
@@ -219,11 +219,6 @@ func toolkitExtras(t *Torch) []string {
 		}
 	}
 	return nil
-}
-
-func dotted(s string) version.Dotted {
-	v, _ := version.ParseDotted(s)
-	return v
 }
 
 // addPython widens a row's Pythons by one that there is a wheel for.

@@ -85,7 +85,7 @@ func TestTorchReadsAWheelByItsBytes(t *testing.T) {
 	}
 	native, ptx, _ := ParseArches("sm_75 sm_80 sm_90a compute_90")
 	want := &Torch{
-		File: p.Files[0], Size: int64(len(torchWheel("312").Bytes())), Version: "2.15.0", Label: "cu132", CUDA: "13.2", Git: "d0f2af8b",
+		File: p.Files[0], Size: int64(len(torchWheel("312").Bytes())), Version: "2.15.0", Label: "cu132", CUDA: "13.2",
 		Name: Name{Project: "torch", Version: "2.15.0", Pythons: []string{"cp312"}, ABIs: []string{"cp312"}, Tags: []string{"manylinux_2_28_x86_64"}},
 		Tags: []string{"cp312-cp312-manylinux_2_28_x86_64"}, Native: native, PTX: ptx, Meta: got.Meta,
 	}
@@ -307,7 +307,7 @@ func TestOpenTail(t *testing.T) {
 	}
 	c, f := serveWheel(t, b.Bytes(), nil)
 	w, err := c.OpenTail(t.Context(), f)
-	if err != nil || w.Partial == "" {
+	if err != nil || len(w.names) >= 3001 {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	got, err := c.TorchMetadata(t.Context(), f)
@@ -315,7 +315,7 @@ func TestOpenTail(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	whole, err := c.Open(t.Context(), f)
-	if err != nil || len(whole.Names()) != 3001 {
+	if err != nil || len(whole.names) != 3001 {
 		t.Errorf("%v", err)
 	}
 }

@@ -3,45 +3,36 @@ package index
 import (
 	"context"
 	"errors"
-
-	"golang.org/x/sync/errgroup"
+	"maps"
+	"slices"
 )
 
 // Wheels looks for one wheel of each package, named with its version (2.15.0+cu130), that
 // a Python (3.12, 3.14t) takes on a system, in the words of package matrix. What the index
 // does not list is not in the answer. Its error says that the index did not tell.
 func (c *Client) Wheels(ctx context.Context, versions map[string]string, python, os, arch string) (map[string]File, error) {
-	found, errs := make(chan File, len(versions)), errgroup.Group{}
-	errs.SetLimit(MaxConnections)
-	for name, v := range versions {
-		errs.Go(func() error {
-			p, err := c.Project(ctx, name)
-			if errors.Is(err, ErrNotFound) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if f, ok := p.wheel(v, python, os, arch); ok {
-				found <- f
-			}
-			return nil
-		})
-	}
-	if err := errs.Wait(); err != nil {
-		return nil, err
-	}
-	close(found)
+	names := slices.Collect(maps.Keys(versions))
+	found, err := Each(ctx, len(names), func(ctx context.Context, i int) (File, error) {
+		p, err := c.Project(ctx, names[i])
+		if errors.Is(err, ErrNotFound) {
+			return File{}, nil
+		}
+		if err != nil {
+			return File{}, err
+		}
+		return p.wheel(versions[names[i]], python, os, arch), nil
+	}, nil)
 	out := map[string]File{}
-	for f := range found {
-		n, _ := ParseName(f.Name)
-		out[n.Project] = f
+	for _, f := range found {
+		if n, ok := ParseName(f.Name); ok {
+			out[n.Project] = f
+		}
 	}
-	return out, nil
+	return out, err
 }
 
-// wheel is the file of a version that a Python takes on a system.
-func (p *Project) wheel(version, python, os, arch string) (File, bool) {
+// wheel is the file of a version that a Python takes on a system; none: it has no name.
+func (p *Project) wheel(version, python, os, arch string) File {
 	for _, f := range p.Files {
 		n, ok := ParseName(f.Name)
 		if !ok || f.Yanked || n.Version+"+"+n.Label != version && (n.Label != "" || n.Version != version) {
@@ -51,8 +42,8 @@ func (p *Project) wheel(version, python, os, arch string) (File, bool) {
 			continue
 		}
 		if o, a := n.Platform(); (o == "" || o == os) && (a == "" || a == arch) {
-			return f, true
+			return f
 		}
 	}
-	return File{}, false
+	return File{}
 }

@@ -118,5 +118,5 @@ func (n Name) MacOS() version.Dotted {
 	if !ok || len(p) != 3 {
 		return version.Dotted{}
 	}
-	return dotted(p[0] + "." + p[1])
+	return version.ReadDotted(p[0] + "." + p[1])
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -82,7 +84,7 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 		return nil, page.Notes, fmt.Errorf("%s has no %s wheel of torch %s that the matrix knows", c.Address(), q.OS, q.Torch)
 	}
 	// The long readings first, so that none is left over at the end.
-	slices.SortStableFunc(jobs, func(a, b job) int { return boolOrder(b.bytes) - boolOrder(a.bytes) })
+	jobs = xslices.First(jobs, func(j job) bool { return j.bytes })
 	results, err := proofs(ctx, len(jobs), func(ctx context.Context, i int) Proof { return c.prove(ctx, jobs[i]) }, progress)
 	if err != nil {
 		return nil, page.Notes, err
@@ -100,13 +102,6 @@ func (c *Client) Prove(ctx context.Context, m *matrix.Matrix, q Query, progress 
 			cmp.Compare(a.By, b.By), comparePython(a.Python, b.Python))
 	})
 	return all, page.Notes, nil
-}
-
-func boolOrder(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // sortPairs arranges the wheels of a page by release and platform, and reports
@@ -266,15 +261,10 @@ func (j job) compare(row *matrix.Build, t *Torch) []Check {
 
 // row finds the matrix's row: by label, else what the default index carries.
 func (p *pair) row(label string) *matrix.Build {
-	for _, b := range p.release.Builds {
-		if b.OS != p.os || b.Arch != p.arch {
-			continue
-		}
-		if (label == "" && b.Default) || (label != "" && b.Label == label) {
-			return b
-		}
-	}
-	return nil
+	b, _ := xslices.Find(p.release.Builds, func(b *matrix.Build) bool {
+		return b.OS == p.os && b.Arch == p.arch && (label == "" && b.Default || label != "" && b.Label == label)
+	})
+	return b
 }
 
 // set sums the wheels of a release on one platform up; nil where the size or the
@@ -326,5 +316,5 @@ func hashOfHashes(files []File) (string, bool) {
 		}
 		fmt.Fprintf(&b, "%s  %s\n", f.SHA256, f.Name)
 	}
-	return sha256Hex(b.Bytes()), true
+	return fmt.Sprintf("%x", sha256.Sum256(b.Bytes())), true
 }

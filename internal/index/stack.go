@@ -10,7 +10,9 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -151,7 +153,7 @@ func (c *Client) countAll(ctx context.Context, f File, pkg string, cache Cache) 
 		return nil, err
 	}
 	counts := map[string]Fatbins{}
-	for _, member := range w.Libraries() {
+	for _, member := range w.shared() {
 		base := path.Base(member)
 		if !judged(pkg, base) {
 			continue
@@ -242,13 +244,8 @@ func servedList(m *matrix.Matrix, on func(machine.SM) (native, any bool)) string
 }
 
 func judgedGPUs(m *matrix.Matrix) []machine.SM {
-	var list []machine.SM
-	for _, a := range m.Arches {
-		if a.SM.Major >= 3 && !isTegra(m, a.SM) {
-			list = append(list, a.SM)
-		}
-	}
-	return list
+	sms := text.Each(m.Arches, func(a matrix.Arch) machine.SM { return a.SM })
+	return xslices.Filter(sms, func(sm machine.SM) bool { return sm.Major >= 3 && !isTegra(m, sm) })
 }
 
 // isTegra reports whether code of a GPU's own generation does not run on it.

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
@@ -25,8 +26,6 @@ type Torch struct {
 	Version string // public part of torch.__version__
 	Label   string // its local part: cu132, cpu; "" where the wheel has none
 	CUDA    string // torch.version.cuda: "13.2"; "" not a CUDA build
-	HIP     string
-	Git     string // commit it was built from
 
 	Meta *Metadata
 	Tags []string // of the WHEEL file: cp312-cp312-manylinux_2_28_x86_64
@@ -50,15 +49,15 @@ const (
 // torch._C._cuda_getArchFlags() returns. That is 6 to 9 MB of a wheel of up to
 // 900 MB.
 func (c *Client) Torch(ctx context.Context, f File) (*Torch, error) {
-	name, ok := ParseName(f.Name)
-	if !ok || name.Project != "torch" {
-		return nil, fmt.Errorf("%s is not a wheel of torch", f.Name)
+	t, err := torchOf(f)
+	if err != nil {
+		return nil, err
 	}
 	w, err := c.Open(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	t := &Torch{File: f, Name: name, Size: w.Size}
+	t.Size = w.Size
 	b, err := w.Read(ctx, versionMember, maxVersion)
 	if err != nil {
 		return nil, err
@@ -84,14 +83,21 @@ func (c *Client) Torch(ctx context.Context, f File) (*Torch, error) {
 	return t, nil
 }
 
-// TorchMetadata reads only the METADATA and WHEEL of a torch wheel: its
-// ".metadata" file where the index offers one, else the end of the wheel.
-func (c *Client) TorchMetadata(ctx context.Context, f File) (*Torch, error) {
+func torchOf(f File) (*Torch, error) {
 	name, ok := ParseName(f.Name)
 	if !ok || name.Project != "torch" {
 		return nil, fmt.Errorf("%s is not a wheel of torch", f.Name)
 	}
-	t := &Torch{File: f, Name: name}
+	return &Torch{File: f, Name: name}, nil
+}
+
+// TorchMetadata reads only the METADATA and WHEEL of a torch wheel: its
+// ".metadata" file where the index offers one, else the end of the wheel.
+func (c *Client) TorchMetadata(ctx context.Context, f File) (*Torch, error) {
+	t, err := torchOf(f)
+	if err != nil {
+		return nil, err
+	}
 	if f.HasMetadata {
 		m, err := c.metadataFile(ctx, f)
 		if err == nil {
@@ -133,7 +139,7 @@ func (c *Client) metadataFile(ctx context.Context, f File) (*Metadata, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s.metadata: %w", f.Name, err)
 	}
-	if f.MetadataSHA256 != "" && sha256Hex(b) != f.MetadataSHA256 {
+	if f.MetadataSHA256 != "" && fmt.Sprintf("%x", sha256.Sum256(b)) != f.MetadataSHA256 {
 		return nil, fmt.Errorf("%s.metadata: its sha256 is not the one on the page", f.Name)
 	}
 	return metadataOf(f, b)
@@ -193,7 +199,7 @@ func (t *Torch) Env() pep508.Environment {
 var trusted = sync.OnceValue(func() version.Dotted { return version.MustDotted("2.17") })
 
 // cuda: Optional[str] = '13.2'
-var assignment = lazy.Regexp(`(?m)^(__version__|cuda|hip|git_version)\b[^=\n]{0,40}= *(?:'([^'\n]*)'|"([^"\n]*)"|None) *$`)
+var assignment = lazy.Regexp(`(?m)^(__version__|cuda)\b[^=\n]{0,40}= *(?:'([^'\n]*)'|"([^"\n]*)"|None) *$`)
 
 // readVersion reads torch/version.py, which torch's build writes.
 func (t *Torch) readVersion(b []byte) error {
@@ -207,7 +213,7 @@ func (t *Torch) readVersion(b []byte) error {
 		return fmt.Errorf("its %s names no version", versionMember)
 	}
 	t.Version, t.Label = version.SplitLocal(value["__version__"])
-	t.CUDA, t.HIP, t.Git = value["cuda"], value["hip"], value["git_version"]
+	t.CUDA = value["cuda"]
 	if t.Version != t.Name.Version {
 		return fmt.Errorf("its %s says version %s", versionMember, t.Version)
 	}
@@ -250,7 +256,7 @@ func (t *Torch) readGlibc(ctx context.Context, w *Wheel) error {
 	if tag := t.Name.Glibc(); tag.IsZero() || !tag.Less(trusted()) {
 		return nil
 	}
-	for _, n := range w.Names() {
+	for _, n := range w.names {
 		base := path.Base(n)
 		if !strings.HasPrefix(n, "torch") || !(strings.HasPrefix(base, "libgomp") || base == "libc10.so") || w.MemberSize(n) > small {
 			continue

@@ -17,9 +17,8 @@ const tailSize = 64 << 10
 
 // A Wheel is a wheel on a server, open for reading single members.
 type Wheel struct {
-	File    File
-	Size    int64  // as the server says
-	Partial string // why not the whole directory was read; "" it was
+	File File
+	Size int64 // as the server says
 
 	c       *Client
 	extent  extent
@@ -67,7 +66,6 @@ func (c *Client) OpenTail(ctx context.Context, f File) (*Wheel, error) {
 	if _, ok := w.distInfo("METADATA"); !ok {
 		return c.Open(ctx, f)
 	}
-	w.Partial = "only the end of the zip directory was read"
 	return w, nil
 }
 
@@ -91,9 +89,6 @@ func (w *Wheel) keep(members []member) {
 		w.names = append(w.names, m.name)
 	}
 }
-
-// Names lists the members that are known, in the order of the directory.
-func (w *Wheel) Names() []string { return w.names }
 
 // MemberSize returns the uncompressed size of a member, or -1 where there is
 // none.
