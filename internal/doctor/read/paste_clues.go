@@ -28,26 +28,31 @@ func (r *Reader) clues() {
 	}
 	foreign := slices.ContainsFunc(r.c.Printed, func(p Printed) bool { return p.Class != nil && p.Class.Foreign })
 	for i, c := range r.k.Clues {
-		if foreign && r.k.Checks[c.Checks[0]].OfTorch() || slices.ContainsFunc(indexes(len(c.All)), func(j int) bool { return !r.worded(i*know.MaxParts + j) }) {
+		if foreign && r.k.Checks[c.Checks[0]].OfTorch() {
 			continue
 		}
-		var said []Evidence
-		for j := range c.All {
-			s, ok := r.part(i*know.MaxParts + j)
-			if !ok {
-				break
-			}
-			said = append(said, s)
+		if said := r.parts(i*know.MaxParts, c); said != nil {
+			r.c.Read++
+			r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, At: said})
 		}
-		if len(said) < len(c.All) || slices.ContainsFunc(indexes(len(c.None)), func(j int) bool {
-			_, ok := r.part(i*know.MaxParts + len(c.All) + j)
-			return ok
-		}) {
-			continue
-		}
-		r.c.Read++
-		r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, At: said})
 	}
+}
+
+// parts are where those of a clue stand; nil where one is not found, or one that must not be is.
+func (r *Reader) parts(first int, c *know.Clue) (said []Evidence) {
+	for j := range c.All {
+		if !r.worded(first + j) {
+			return nil
+		}
+	}
+	for j := range len(c.All) + len(c.None) {
+		s, found := r.part(first + j)
+		if found != (j < len(c.All)) {
+			return nil
+		}
+		said = append(said, s)
+	}
+	return said[:len(c.All)]
 }
 
 // worded reports whether a line was kept that may hold a part of a clue.
@@ -81,12 +86,4 @@ func (r *Reader) part(n int) (Evidence, bool) {
 		return Evidence{}, false
 	}
 	return r.kept[first].said, true
-}
-
-func indexes(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }

@@ -12,19 +12,17 @@ import (
 // and what people write about GPUs and drivers.
 var driverReaders = []reader{
 	{`(?:NVIDIA )?driver version\s*[:=]+\s*(\d{3,4}\.\d+(?:\.\d+)*)|` +
-		`KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+		`KMD version\s*:\s*(\d{3,4}\.\d+(?:\.\d+)*)`, takes((*Reader).driver)},
 	{`(?:nvidia[- ])?driver(?: version)?[ :=(]+v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b|\bdrivers? (?:is|` +
-		`are)(?: [^\d.]{0,40})?[ :(]v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2], s) }},
+		`are)(?: [^\d.]{0,40})?[ :(]v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, takes((*Reader).driver)},
 	{`(?:Treibers?|pilotes?|controlador|драйвер\S{0,3}|驱动(?:版本)?|` +
-		`ドライバー?)\W{0,3}(?:NVIDIA )?v?(\d{3}\.\d{2,3}(?:\.\d{2})?)`, func(r *Reader, m []string, s Evidence) {
-		r.driver(m[1], s)
-	}},
-	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1], s) }},
+		`ドライバー?)\W{0,3}(?:NVIDIA )?v?(\d{3}\.\d{2,3}(?:\.\d{2})?)`, takes((*Reader).driver)},
+	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, takes((*Reader).smiCUDA)},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |` +
 		`from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|` +
-		`per) nvidia-smi`, func(r *Reader, m []string, s Evidence) { r.smiCUDA(m[1]+m[2]+m[3], s) }},
+		`per) nvidia-smi`, takes((*Reader).smiCUDA)},
 	{`NVRM version:.{0,60}Kernel Module\S*(?: for \S+)?\s+(\d{3}\.\d+(?:\.\d+)?)|` +
-		`kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.loaded(m[1]+m[2], s) }},
+		`kernel module(?: version)?(?: is)?[ :]+(\d{3}\.\d{2,3}(?:\.\d+)?)`, takes((*Reader).loaded)},
 	{`nvidia-x11-(\d{3}\.\d+(?:\.\d+)?)-\d\S*(-bin/|\.ko\b)`, func(r *Reader, m []string, s Evidence) { // NixOS: the store's path names the version
 		if strings.HasPrefix(m[2], "-bin") {
 			r.driver(m[1], s)
@@ -32,7 +30,7 @@ var driverReaders = []reader{
 			r.loaded(m[1], s)
 		}
 	}},
-	{packagedExpr, func(r *Reader, m []string, s Evidence) { r.packaged(m[1], s) }},
+	{packagedExpr, takes((*Reader).packaged)},
 	{`(\S*)\blibcuda\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, func(r *Reader, m []string, s Evidence) { // the driver's own, as it is on the disk
 		if !strings.Contains(m[1], "compat") {
 			r.packaged(m[2], s)
@@ -49,19 +47,13 @@ var driverReaders = []reader{
 			r.wait = ""
 		}
 	}},
-	{
-		`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`,
-		func(r *Reader, m []string, s Evidence) { r.wait = "module" },
-	},
+	{`^(?:\S*[$#%❯»>] )?(?:sudo )?cat /sys/module/nvidia/version\s*$`, waits("module")},
 	{`NVML library version\s*:\s*(\d+\.\d+(?:\.\d+)?)|\bii\s+(?:libnvidia-\S+|nvidia-smi|nvidia-utils\S*|` +
 		`libcuda1)\s+(?:\d:)?(\d{3}\.\d+(?:\.\d+)?)|user ?space(?: libraries|` +
-		` driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.driver(m[1]+m[2]+m[3], s) }},
+		` driver)?[ :]+(\d{3}\.\d+(?:\.\d+)?)`, takes((*Reader).driver)},
 	{`^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM|N/A|` +
 		`ERR!)\s*\|\s*[0-9A-F]{4,8}:[0-9A-F]{2}:`, func(r *Reader, m []string, s Evidence) { r.addGPU(m[2], s) }},
-	{
-		`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`,
-		func(r *Reader, m []string, s Evidence) { r.addGPU(m[1], s) },
-	},
+	{`GPU \d+\s*(?:-\s*\d+)?\s*:\s*(\S.*?)(?:\s*\(UUID.*)?$`, takes((*Reader).addGPU)},
 	{`GPU models and configuration\s*:\s*(\S.*)?$`, func(r *Reader, m []string, s Evidence) {
 		if m[1] != "" && !strings.HasPrefix(m[1], "GPU ") {
 			r.addGPU(m[1], s)
@@ -80,46 +72,25 @@ var driverReaders = []reader{
 			r.c.Says.GPUs = n
 		}
 	}},
-	{CudaInWords, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.CUDA, s) }},
-	{`No running processes found`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoProcesses, s) }},
+	{CudaInWords, says(func(c *Case) *Evidence { return &c.Says.CUDA })},
+	{`No running processes found`, says(func(c *Case) *Evidence { return &c.From.NoProcesses })},
 	{
 		`(?:^|[^|].*\D)(\d{4,6}) ?MiB ?/ ?(\d{4,6}) ?MiB`,
 		func(r *Reader, m []string, s Evidence) { r.used(m[1], m[2], s) },
 	},
-	{
-		`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`,
-		func(r *Reader, m []string, s Evidence) { r.pci(m[1], s) },
-	},
+	{`(?:VGA compatible controller|3D controller|Display controller)[^:]*:\s*(.*)`, takes((*Reader).pci)},
 	{`PCI ID: ?(10de:[0-9a-f]{4})\b`, func(r *Reader, m []string, s Evidence) { r.pciID(strings.ToLower(m[1]), s) }},
-	{`NVIDIA (\d{3}\.\d+(?:\.\d+)?) driver release`, func(r *Reader, m []string, s Evidence) { r.driver(m[1], s) }},
+	{`NVIDIA (\d{3}\.\d+(?:\.\d+)?) driver release`, takes((*Reader).driver)},
 	{`Kernel driver in use:\s*(\S+)`, func(r *Reader, m []string, s Evidence) {
 		if n := len(r.c.Machine.GPUs); n > 0 && r.c.Machine.GPUs[n-1].KernelDriver == "" {
 			r.c.Machine.GPUs[n-1].KernelDriver = m[1]
 		}
 	}},
-	{
-		`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`,
-		func(r *Reader, m []string, s Evidence) { r.named(m[1], s) },
-	},
-	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Evidence) {
-		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
-			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[0][1:], 0))
-			r.say(&r.c.From.GPU, s)
-		}
-	}},
+	{`^\s*(?:GPUs?|Graphics(?: card)?|Card|Device|Chipset(?: Model)?)\s*[:=]\s*(\S.{1,70})`, takes((*Reader).named)},
+	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Evidence) { r.onlyGPU(m[0][1:], s) }},
 	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti|` +
-		` super)?)\b`, func(r *Reader, m []string, s Evidence) {
-		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
-			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1], 0))
-			r.say(&r.c.From.GPU, s)
-		}
-	}},
-	{`\b(AMD|Intel) (?:GPUs?|graphics|card|series|\d{3} series)\b`, func(r *Reader, m []string, s Evidence) {
-		if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
-			r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(m[1]+" GPU", 0))
-			r.say(&r.c.From.GPU, s)
-		}
-	}},
+		` super)?)\b`, takes((*Reader).onlyGPU)},
+	{`\b(AMD|Intel) (?:GPUs?|graphics|card|series|\d{3} series)\b`, func(r *Reader, m []string, s Evidence) { r.onlyGPU(m[1]+" GPU", s) }},
 	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
 	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?[^\w>]{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +
@@ -148,6 +119,14 @@ const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\
 	`Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|` +
 	`Arc B\d{3}|Intel(?:\(R\)|\x{ae}|'s)? (?:UHD|HD|Iris|Xe)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|` +
 	`Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
+
+// onlyGPU takes a name that says little, where no other is known.
+func (r *Reader) onlyGPU(name string, s Evidence) {
+	if !r.c.Listed && len(r.c.Machine.GPUs) == 0 {
+		r.c.Machine.GPUs = append(r.c.Machine.GPUs, newGPU(name, 0))
+		r.say(&r.c.From.GPU, s)
+	}
+}
 
 func (r *Reader) driver(v string, s Evidence) {
 	d, err := version.ParseDotted(v)

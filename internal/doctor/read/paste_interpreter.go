@@ -26,15 +26,12 @@ var interpreterReaders = []reader{
 		r.showing = ""
 	}},
 	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, (*Reader).twoVersions},
-	{
-		`sys\.executable\b[^/\\]*?(` + pythonPath + `)`,
-		func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) },
-	},
+	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, takes((*Reader).interpreter)},
 	{
 		`^\W*(?:in the )?(?:terminal|shell|console|notebook|jupyter|kernel)\b[^/\\]{0,24}(` + pythonPath + `)`,
-		func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) },
+		takes((*Reader).interpreter),
 	},
-	{`\bwhich python[\d.]*\W{1,8}(/[\w./ -]*/python[\d.]*)\b`, func(r *Reader, m []string, s Evidence) { r.interpreter(m[1], s) }},
+	{`\bwhich python[\d.]*\W{1,8}(/[\w./ -]*/python[\d.]*)\b`, takes((*Reader).interpreter)},
 	{`(?:^|["'\s(=])((?:[A-Za-z]:)?[\\/][^"'<>|]*?)[\\/]lib(?:64)?[\\/](?:python3\.\d+[\\/])?site-packages[\\/]torch\b`,
 		func(r *Reader, m []string, s Evidence) { environment(&r.c.Place, m[1]) }},
 	{`\bpipx install (?:--?\S+ )*([a-z][\w.-]*)`, func(r *Reader, m []string, s Evidence) { r.c.Place.Pipx = m[1] }},

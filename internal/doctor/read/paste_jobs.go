@@ -30,24 +30,20 @@ var jobReaders = []reader{
 		r.c.Jobs.Counted = Atoi(m[1])
 		r.say(&r.c.Jobs.CountedAt, s)
 	}},
-	{`#SBATCH .*(?:gpu|gres)`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.GPU, s) }},
-	{`--gpus-per-task[= ]1\b`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.PerTask, s) }},
-	{`Raspberry ?Pi\b`, func(r *Reader, _ []string, s Evidence) { mark(&r.c.Place.Raspberry, s) }},
+	{`#SBATCH .*(?:gpu|gres)`, says(func(c *Case) *Evidence { return &c.Jobs.GPU })},
+	{`--gpus-per-task[= ]1\b`, says(func(c *Case) *Evidence { return &c.Jobs.PerTask })},
+	{`Raspberry ?Pi\b`, speaks(func(c *Case) *Evidence { return &c.Place.Raspberry })},
 	{`(?:pytorch/pytorch|nvidia/cuda):[\w.-]+-runtime\b(?:-[a-z]+[\d.]+)?`, func(r *Reader, m []string, _ Evidence) {
 		r.c.Containers.Runtime = m[0]
 	}},
-	{`= *(?:self\.)?(?:model|net|network)\(\w`, func(r *Reader, _ []string, s Evidence) { mark(&r.c.Did.CallsModel, s) }},
-	{`\.to\(|\.cuda\(|device_map|\bdevice ?=|accelerat|\bTrainer\b`, func(r *Reader, _ []string, s Evidence) {
-		mark(&r.c.Did.Moves, s)
-	}},
-	{`\bGPU\b.{0,20}\b0 ?%|\b0 ?% GPU|GPU.{0,20}(?:not used|unused|idle)`, func(r *Reader, _ []string, s Evidence) {
-		mark(&r.c.Says.Idle, s)
-	}},
+	{`= *(?:self\.)?(?:model|net|network)\(\w`, speaks(func(c *Case) *Evidence { return &c.Did.CallsModel })},
+	{`\.to\(|\.cuda\(|device_map|\bdevice ?=|accelerat|\bTrainer\b`, speaks(func(c *Case) *Evidence { return &c.Did.Moves })},
+	{`\bGPU\b.{0,20}\b0 ?%|\b0 ?% GPU|GPU.{0,20}(?:not used|unused|idle)`, speaks(func(c *Case) *Evidence { return &c.Says.Idle })},
 	{`(?:NCCL INFO (?:Bootstrap|NET/Socket) ?: |\bNCCL\w* .{0,16})Using (?:\[\d\]\S+ )*(?:\[\d\])?(?:docker\d+|br-[0-9a-f]+|virbr\d+|veth\w+|cni\d+|podman\d+)\b`,
-		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }},
+		says(func(c *Case) *Evidence { return &c.Jobs.Interface })},
 	{`\bConnect(?:ing|ed)? to 172\.1[78]\.\d+\.\d+<|connect\w* .{0,40}\b172\.1[78]\.0\.1\b`,
-		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Jobs.Interface, s) }}, // docker's bridges begin there
-	{`^\s*PyTorch \((\d+\.\d+)\)\. Please make sure`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+		says(func(c *Case) *Evidence { return &c.Jobs.Interface })}, // docker's bridges begin there
+	{`^\s*PyTorch \((\d+\.\d+)\)\. Please make sure`, takes((*Reader).torchCUDA)},
 	{`(?:site|dist)-packages[/\\](\w+)[/\\]`, func(r *Reader, m []string, s Evidence) {
 		if name := strings.ToLower(m[1]); name != "torch" && name != "nvidia" {
 			r.c.Jobs.Module = s
@@ -59,12 +55,12 @@ var jobReaders = []reader{
 			r.say(&r.c.From.Instances, s)
 		}
 	}},
-	{`No MIG devices found`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.From.Undivided, s) }},
-	{`PyTorch has CUDA Version=(\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{`No MIG devices found`, says(func(c *Case) *Evidence { return &c.From.Undivided })},
+	{`PyTorch has CUDA Version=(\d+\.\d+)`, takes((*Reader).torchCUDA)},
 	{"You're on (?:macOS|Windows|Linux) \\(`([a-z]+)_([\\w.]+)`\\)", func(r *Reader, m []string, s Evidence) {
 		r.platformTag(m[1], m[2], s)
 	}},
-	{`calcsize\(.P.\) ?\* ?8`, func(r *Reader, _ []string, _ Evidence) { r.wait = "bits" }},
+	{`calcsize\(.P.\) ?\* ?8`, waits("bits")},
 	{`\b(?:iMac|Mac ?Book|Mac mini|macOS)\b.{0,40}\bIntel\b|\bIntel(?:[- ]based)? (?:Mac|iMac)`, func(r *Reader, _ []string, s Evidence) {
 		if p := &r.c.Machine.Platform; p.Arch == "" && (p.OS == "" || p.OS == "macos") {
 			p.OS, p.Arch = "macos", "x86_64"

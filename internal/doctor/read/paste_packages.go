@@ -50,11 +50,8 @@ var packageReaders = []reader{
 		}
 	}},
 	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|` +
-		`python)?@?(\d\.\d+(?:\.\d+)?)\b`, func(r *Reader, m []string, s Evidence) { r.python(m[1], s) }},
-	{
-		`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`,
-		func(r *Reader, m []string, s Evidence) { r.python(m[1], s) },
-	},
+		`python)?@?(\d\.\d+(?:\.\d+)?)\b`, takes((*Reader).python)},
+	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, takes((*Reader).python)},
 	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|` +
 		`stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Evidence) {
 		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), At: s})
@@ -70,7 +67,7 @@ var packageReaders = []reader{
 	}},
 	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|` +
 		`--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|` +
-		`CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, func(r *Reader, m []string, s Evidence) { r.toolkit(m[1]+m[2]+m[3], s) }},
+		`CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, takes((*Reader).toolkit)},
 	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|BNB_CUDA_VERSION|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|` +
 		`CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|` +
 		`CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|` +
@@ -205,9 +202,6 @@ func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 
 // exported takes a variable of the environment.
 func (r *Reader) exported(name, value string, s Evidence) {
-	if r.c.Machine.Env == nil {
-		r.c.Machine.Env = map[string]string{}
-	}
 	if name != "PYTHONPATH" {
 		value, _, _ = strings.Cut(value, " ")
 	}
@@ -223,10 +217,7 @@ func (r *Reader) exported(name, value string, s Evidence) {
 			return
 		}
 	}
-	if _, set := r.c.Machine.Env[name]; !set {
-		r.c.Machine.Env[name] = clip(value, 4096)
-		r.sayEnv(name, s)
-	}
+	r.set(name, value, s)
 }
 
 var pythonFile = lazy.Regexp("(?i)" + pythonPath)

@@ -12,13 +12,13 @@ import (
 // placeReaders read where it runs: system, architecture, C library, container,
 // WSL, Jetson, cluster.
 var placeReaders = []reader{
-	{`^\s*OS\s*:\s*(.+)`, func(r *Reader, m []string, s Evidence) { r.system(m[1], s) }},
+	{`^\s*OS\s*:\s*(.+)`, takes((*Reader).system)},
 	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|` +
 		`Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|` +
-		`openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, func(r *Reader, m []string, s Evidence) { r.system(m[1]+m[2]+m[3], s) }},
+		`openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, takes((*Reader).system)},
 	{
 		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)|(Darwin Kernel Version \d+.*)`,
-		func(r *Reader, m []string, s Evidence) { r.platform(m[1]+m[2]+m[3], s) },
+		takes((*Reader).platform),
 	},
 	{`\bwin-64(?:::|/)|\blinux-(?:64|aarch64)(?:::|/)`, func(r *Reader, m []string, s Evidence) { // conda's platforms
 		r.likelyOS(map[bool]string{true: "windows", false: "linux"}[m[0][0] == 'w' || m[0][0] == 'W'], s)
@@ -57,10 +57,10 @@ var placeReaders = []reader{
 	}},
 	{`docker|podman|container(?:$|[^-]|-[^c])|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|` +
 		`\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|` +
-		`daemonset|\bLXD\b|\bincus\b|distrobox`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Container, s) }},
+		`daemonset|\bLXD\b|\bincus\b|distrobox`, speaks(func(c *Case) *Evidence { return &c.Place.Container })},
 	{
 		`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`,
-		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.WSL, s) },
+		speaks(func(c *Case) *Evidence { return &c.Place.WSL }),
 	},
 	{`Jetson|\bTegra|JetPack|\bL4T\b|-tegra\b|\bOrin\b|Xavier|nv_tegra_release`, func(r *Reader, m []string, s Evidence) {
 		if !notTegra().MatchString(s.Text) {
@@ -69,20 +69,17 @@ var placeReaders = []reader{
 	}},
 	{
 		`\bslurm\b|\bsbatch\b|\bsrun\b|\bsalloc\b|SLURM_|\bPBS\b|\bqsub\b|login node`,
-		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Cluster, s) },
+		speaks(func(c *Case) *Evidence { return &c.Place.Cluster }),
 	},
 	{
 		`\bconda\b|\bmamba\b|micromamba|miniconda|anaconda|conda-forge|miniforge`,
-		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Conda, s) },
+		speaks(func(c *Case) *Evidence { return &c.Place.Conda }),
 	},
 	{`(?:laptop|machine|server|computer|\bpc|\bvm|instance|host|\bbox) (?:without|with no|that has no|` +
 		`has no) (?:any |an? )?(?:nvidia )?gpus?\b|\bno (?:nvidia )?gpu (?:on|in|at) (?:my|this|the|` +
 		`our) (?:computer|laptop|machine|server|pc|vm|box|host)|\b(?:i|we) (?:don't|do not) have (?:a |an |` +
-		`any )?(?:nvidia )?(?:gpu|graphics card)\b`, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Says.NoGPU, s) }},
-	{
-		`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`,
-		func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.Colab, s) },
-	},
+		`any )?(?:nvidia )?(?:gpu|graphics card)\b`, says(func(c *Case) *Evidence { return &c.Says.NoGPU })},
+	{`\bcolab\b|kaggle|paperspace|runpod|lightning\.ai|sagemaker`, speaks(func(c *Case) *Evidence { return &c.Place.Colab })},
 	{`\b(?:Apple M\d|M[1-5] (?:Pro|Max|Ultra|Mac)|MacBook|Apple Silicon|mac (?:mini|pro|studio)|imac)`, func(r *Reader, m []string, s Evidence) {
 		r.likelyOS("macos", s)
 	}},
@@ -127,7 +124,7 @@ func (r *Reader) system(text string, s Evidence) {
 		} {
 			if strings.Contains(lower, d) {
 				p.Distro = strings.ReplaceAll(d, "red hat", "rhel")
-				p.DistroVersion = firstNumber(lower)
+				p.DistroVersion = firstNumber().FindString(lower)
 				break
 			}
 		}
@@ -165,17 +162,7 @@ func (r *Reader) platform(text string, s Evidence) {
 	r.say(&r.c.From.OS, s)
 }
 
-func firstNumber(s string) string {
-	i := strings.IndexAny(s, "0123456789")
-	if i < 0 {
-		return ""
-	}
-	j := i
-	for j < len(s) && (s[j] == '.' || s[j] >= '0' && s[j] <= '9') {
-		j++
-	}
-	return s[i:j]
-}
+var firstNumber = lazy.Regexp(`[0-9][0-9.]*`)
 
 func (r *Reader) python(v string, s Evidence) {
 	if len(r.c.Machine.Pythons) > 0 || strings.Contains(s.Text, "python_requires") {
@@ -260,12 +247,9 @@ const unseenInWords = `\b(?:no|not|never|without|cannot|can.?t|doesn.?t|does not
 
 // factReaders note lines that rules look at as they are.
 var factReaders = []reader{
-	{`\bLX[CD]\b|\bincus\b|\bproxmox\b`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Place.LXC, s) }},
-	{`\b(?:docker|podman)\b.{0,80}\bfail\w*`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Fails, s) }},
-	{
-		`\buv (?:sync|lock|run|add)\b|uv\.lock|tool\.uv`,
-		func(r *Reader, m []string, s Evidence) { mark(&r.c.Did.UVProject, s) },
-	},
+	{`\bLX[CD]\b|\bincus\b|\bproxmox\b`, speaks(func(c *Case) *Evidence { return &c.Place.LXC })},
+	{`\b(?:docker|podman)\b.{0,80}\bfail\w*`, speaks(func(c *Case) *Evidence { return &c.Says.Fails })},
+	{`\buv (?:sync|lock|run|add)\b|uv\.lock|tool\.uv`, speaks(func(c *Case) *Evidence { return &c.Did.UVProject })},
 	{`\b(?:not|n.t|without|before|until|needs?) (?:\w+ ){0,2}reboot|\b(rebooted|after (?:\w+ ){0,2}reboot\w*|reboot\w* (?:did|does|has))\b`, func(r *Reader, m []string, s Evidence) {
 		if m[1] != "" {
 			mark(&r.c.Did.Rebooted, s)
@@ -276,23 +260,20 @@ var factReaders = []reader{
 			r.c.Says.Extensions = append(r.c.Says.Extensions, name)
 		}
 	}},
-	{`ComfyUI`, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.ComfyUI, s) }},
+	{`ComfyUI`, speaks(func(c *Case) *Evidence { return &c.Says.ComfyUI })},
 	{
 		`python_embed`,
 		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.EmbeddedPython, s); r.system("Windows", s) },
 	},
-	{
-		`\buv (?:pip|add|sync|venv|run|lock|init)\b|uv\.lock`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.UV, s) },
-	},
+	{`\buv (?:pip|add|sync|venv|run|lock|init)\b|uv\.lock`, says(func(c *Case) *Evidence { return &c.Did.UV })},
 	{
 		`--device[ =]cpu\b|--cpu\b|device ?= ?["']cpu["']|map_location ?= ?["']cpu["']`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.AskedCPU, s) },
+		says(func(c *Case) *Evidence { return &c.Did.AskedCPU }),
 	},
 	{replacedExpr, (*Reader).replaced},
 	{takenAwayExpr, (*Reader).takenAway},
 	{`^\s*([-+~])\s*torch(?:==| v?)(\d\S*)\s*$`, (*Reader).changed},
-	{finishedExpr, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.Finished, s) }},
+	{finishedExpr, says(func(c *Case) *Evidence { return &c.Says.Finished })},
 	{`satisfies the requirement torch\b.*\(from versions: ([^)]*)`, func(r *Reader, m []string, s Evidence) {
 		if len(r.c.Offered) == 0 {
 			r.c.Offered = strings.FieldsFunc(m[1], func(c rune) bool { return c == ',' || c == ' ' })
@@ -305,26 +286,23 @@ var factReaders = []reader{
 	}},
 	{
 		`\b(?:conda|mamba|micromamba) (?:install|create|env create|env update)\b|\busing (?:mini|ana)?conda to install\b`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.CondaInstall, s) },
+		says(func(c *Case) *Evidence { return &c.Did.CondaInstall }),
 	},
-	{`download\.pytorch\.org/whl/`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Index, s) }},
+	{`download\.pytorch\.org/whl/`, says(func(c *Case) *Evidence { return &c.Did.Index })},
 	{
 		`\b(?:pip3?(?:\.exe)? install|uv add|poetry add|pdm add)\b.{0,80}\btorch\b`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.PipTorch, s) },
+		says(func(c *Case) *Evidence { return &c.Did.PipTorch }),
 	},
-	{
-		`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.Runtimes, s) },
-	},
+	{`^\s*"?Runtimes"?\s*:\s*\S|^\s*"runtimes"\s*:`, says(func(c *Case) *Evidence { return &c.Containers.Runtimes })},
 	{
 		`"nvidia"\s*:|nvidia-container-runtime"|default-runtime"?\s*[:=]\s*"?nvidia`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NVIDIARuntime, s) },
+		says(func(c *Case) *Evidence { return &c.Containers.NVIDIARuntime }),
 	},
 	{
 		`^ii +nvidia-container-toolkit\b|nvidia-container-toolkit\S* (?:is )?already (?:the newest|installed)|` +
 			`nvidia-container-toolkit-1\.\d+\.\d+-|NVIDIA Container (?:Toolkit CLI|Runtime Hook) version|"nvidia-container-runtime"|` +
 			`(?:have|has|had) (?:\w+ ){0,4}nvidia-container-toolkit installed|installed (?:the )?nvidia[- ]container[- ]toolkit`,
-		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Containers.Toolkit, s) },
+		says(func(c *Case) *Evidence { return &c.Containers.Toolkit }),
 	},
 	{`\b(cu1[0-9]\d)\b`, func(r *Reader, m []string, s Evidence) {
 		if len(r.c.Labels) < 16 {
@@ -334,39 +312,27 @@ var factReaders = []reader{
 	{`\b(?:stopp?e?d? working|no longer (?:works?|supported|supports?|runs?)|(?:not|n't|never) (?:supported|` +
 		`support|compatible|work|run)\b|incompatib\w+|(?:drop|remov)\w* (?:the )?support|support (?:was |is |` +
 		`has been )?(?:dropped|removed)|unsupported|fails? (?:on|with) (?:this|my|the|these|` +
-		`those) (?:\w+ )?(?:GPUs?|cards?))`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.NotServed, s) }},
-	{
-		`\b(?:Kepler|Maxwell|Pascal|Volta|sm_[3-7]\d)\b`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OldArch, s) },
-	},
-	{
-		`nvml error: driver/library version mismatch`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.Mismatch, s) },
-	},
+		`those) (?:\w+ )?(?:GPUs?|cards?))`, says(func(c *Case) *Evidence { return &c.Says.NotServed })},
+	{`\b(?:Kepler|Maxwell|Pascal|Volta|sm_[3-7]\d)\b`, says(func(c *Case) *Evidence { return &c.Says.OldArch })},
+	{`nvml error: driver/library version mismatch`, says(func(c *Case) *Evidence { return &c.From.Mismatch })},
 	{`nvidia[- ]open\b|open[- ](?:gpu[- ])?kernel[- ]?modules?|nvidia-driver-\d+-open|` +
-		`nvidia-open-dkms`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OpenModule, s) }},
-	{`no-cgroups\s*=\s*true`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Containers.NoCgroups, s) }},
+		`nvidia-open-dkms`, says(func(c *Case) *Evidence { return &c.Says.OpenModule })},
+	{`no-cgroups\s*=\s*true`, says(func(c *Case) *Evidence { return &c.Containers.NoCgroups })},
 	{`^\s*(?:>>> |In \[\d*\]: )?(?:import torch\b|from torch\b.{0,40}\bimport\b|` +
-		`import os, ?torch\b)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.ImportTorch, s) }},
+		`import os, ?torch\b)`, says(func(c *Case) *Evidence { return &c.Did.ImportTorch })},
 	{`setup\.py|pip3? install .{0,40}(?:torch[-_](?:scatter|sparse|cluster|spline)|flash[-_]attn|apex|detectron2|` +
 		`mmcv|deepspeed|pytorch3d|mamba|xformers|causal|diff[-_]gaussian|gsplat|nvdiffrast|tiny-?cuda|simple-knn|` +
 		`natten|submodules/)|TORCH_CUDA_ARCH_LIST|\b(?:compil|build)(?:ing|es|ed)\b.{0,30}(?:extension|` +
-		`from source|\.cu\b|kernels?)`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Building, s) }},
+		`from source|\.cu\b|kernels?)`, says(func(c *Case) *Evidence { return &c.Did.Building })},
 	{`\[end of output\]|Getting requirements to build (?:wheel|editable)|build_meta\.py|` +
-		`get_requires_for_build_wheel|pip-build-env|Failed to build .flash`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.IsolatedBuild, s) }},
-	{ProcessCount, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.Launch, s) }},
-	{
-		`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.Did.SetDevices, s) },
-	},
+		`get_requires_for_build_wheel|pip-build-env|Failed to build .flash`, says(func(c *Case) *Evidence { return &c.Did.IsolatedBuild })},
+	{ProcessCount, says(func(c *Case) *Evidence { return &c.Did.Launch })},
+	{`environ\[.CUDA_VISIBLE_DEVICES.\]\s*=[^=]`, says(func(c *Case) *Evidence { return &c.Did.SetDevices })},
 	{
 		`GPU models and configuration\s*:\s*(?:Could not collect|N/A|No CUDA)`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoGPU, s) },
+		says(func(c *Case) *Evidence { return &c.From.NoGPU }),
 	},
-	{
-		`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`,
-		func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.NoDriver, s) },
-	},
+	{`Nvidia driver version\s*:\s*(?:Could not collect|N/A|No CUDA)`, says(func(c *Case) *Evidence { return &c.From.NoDriver })},
 }
 
 // processCount is how torchrun and others are told to start one process per GPU.

@@ -51,7 +51,7 @@ var noteReaders = []reader{
 			mark(&r.c.Says.NotSeen, s)
 		}
 	}},
-	{unseenInWords, func(r *Reader, m []string, s Evidence) { mark(&r.c.Says.Unseen, s) }},
+	{unseenInWords, speaks(func(c *Case) *Evidence { return &c.Says.Unseen })},
 }
 
 // changeReaders tell a list of changes.

@@ -17,6 +17,30 @@ type reader struct {
 	read func(r *Reader, m []string, said Evidence)
 }
 
+// says notes where a fact was read first, speaks where somebody speaks of something.
+func says(at func(*Case) *Evidence) func(*Reader, []string, Evidence) {
+	return func(r *Reader, _ []string, s Evidence) { r.say(at(r.c), s) }
+}
+
+func speaks(at func(*Case) *Evidence) func(*Reader, []string, Evidence) {
+	return func(r *Reader, _ []string, s Evidence) { mark(at(r.c), s) }
+}
+
+// takes hands over what the groups hold: of alternatives one does.
+func takes(take func(*Reader, string, Evidence)) func(*Reader, []string, Evidence) {
+	return func(r *Reader, m []string, s Evidence) { take(r, strings.Join(m[1:], ""), s) }
+}
+
+// torchBy takes a version of torch, by how good its source is.
+func torchBy(rank int) func(*Reader, []string, Evidence) {
+	return func(r *Reader, m []string, s Evidence) { r.torch(m[1], rank, s) }
+}
+
+// waits: the next line is the value of a variable, or the answer to a call.
+func waits(name string) func(*Reader, []string, Evidence) {
+	return func(r *Reader, _ []string, _ Evidence) { r.wait = name }
+}
+
 var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders,
 	interpreterReaders, useReaders, changeReaders, jobReaders, versionReaders, noteReaders, subjectReaders)
 
@@ -44,10 +68,7 @@ const (
 // torchReaders read what torch says of itself: collect_env of every generation,
 // Python sessions, and what people write about versions.
 var torchReaders = []reader{
-	{
-		`(?:^|[^\w])(?:py)?torch version ?\**[:=]+[\s*]*v?(\d+\.\d+\S*|N/A)`,
-		func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) },
-	},
+	{`(?:^|[^\w])(?:py)?torch version ?\**[:=]+[\s*]*v?(\d+\.\d+\S*|N/A)`, torchBy(ByTorch)},
 	{`(\S+[/\\]torch)[/\\]__init__\.py['"]?,?(?:\s+['"]?(\d+\.\d+\.\d+[\w.+-]*))?`, func(r *Reader, m []string, s Evidence) {
 		if !strings.Contains(s.Text, "File ") && r.c.Torch.Path == "" {
 			r.c.Torch.Path = m[1]
@@ -62,7 +83,7 @@ var torchReaders = []reader{
 		func(r *Reader, m []string, s Evidence) { r.available("False", s) },
 	},
 	{`(?:torch|th)\.__version__\W*(?:prints?|gives?|says|is|returns?|` +
-		`shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByTorch, s) }},
+		`shows?)?\W*v?(\d+\.\d+\.\d+[\w.+-]*)`, torchBy(ByTorch)},
 	{`pytorch accelerator|PyTorch version \(GPU\?\): (\d+\.\d+\S*) \((True|False)\)`, func(r *Reader, m []string, s Evidence) {
 		r.torch(m[1], ByTorch, s)
 		r.available(m[2], s)
@@ -79,16 +100,13 @@ var torchReaders = []reader{
 			r.available("False", s)
 		}
 	}},
-	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, takes((*Reader).torchCUDA)},
 	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|` + gives + `)\W+)?(None|` +
-		`\d+\.\d+)`, func(r *Reader, m []string, s Evidence) { r.torchCUDA(m[1], s) }},
+		`\d+\.\d+)`, takes((*Reader).torchCUDA)},
 	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Evidence) {
 		r.c.Torch.HIP, r.c.Torch.NoCUDA = m[1]+m[2], false
 	}},
-	{
-		`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`,
-		func(r *Reader, m []string, s Evidence) { r.available(m[1], s) },
-	},
+	{`(?:Is CUDA available|CUDA available|GPU available)\s*[:=?]+\s*(True|Yes|False|No)\b`, takes((*Reader).available)},
 	{isAvailable, func(r *Reader, m []string, s Evidence) {
 		for _, m := range everyAvailable().FindAllStringSubmatch(r.whole, -1) {
 			if m[1] == "" { // of CUDA, or of nothing that is named
@@ -97,28 +115,22 @@ var torchReaders = []reader{
 		}
 	}},
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Evidence) { r.wait = printed(m[0]) }},
-	{
-		`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`,
-		func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.cuda" },
-	},
-	{`^(?:>>> )?torch\.version\.hip$`, func(r *Reader, m []string, s Evidence) { r.wait = "torch.version.hip" }},
+	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, waits("torch.version.cuda")},
+	{`^(?:>>> )?torch\.version\.hip$`, waits("torch.version.hip")},
 	{`\bpy3\.\d+_cuda(\d+\.\d+)\S*_cudnn`, func(r *Reader, m []string, s Evidence) { // a build string in prose
 		if r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
 			r.torchCUDA(m[1], s)
 		}
 	}},
-	{
-		`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`,
-		func(r *Reader, m []string, s Evidence) { r.wait = "torch.__version__" },
-	},
+	{`print\([^,]*torch\.__version__\)|^(?:>>> )?torch\.__version__$`, waits("torch.__version__")},
 	{`cuda\.is_ava\w{3,8}\b`, func(r *Reader, m []string, s Evidence) {
 		if r.wait == "" && strings.HasSuffix(strings.TrimRight(s.Text, `"'`), ")") {
 			r.wait = "is_available"
 		}
 	}},
-	{`get_arch_list\(\)\W*gfx\d`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.From.GFXList, s) }},
+	{`get_arch_list\(\)\W*gfx\d`, says(func(c *Case) *Evidence { return &c.From.GFXList })},
 	{`(?:install supports CUDA capabilities|get_arch_list\(\)\W*|` +
-		`CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, func(r *Reader, m []string, s Evidence) { r.arches(m[1], s) }},
+		`CUDA Archs\s*:)((?:\W*sm_\d+[af]?)+)`, takes((*Reader).arches)},
 	{`(?:^|[^\w.+/-])(?:py)?torch(?: ?version(?: is| was)?| ?build)?"?\s*(?:={1,3}|:|@|` +
 		`,)?\s*["']?v?(\d\.\d+(?:\.\d+)?(?:\.dev\d+|\.post\d+|a0|rc\d+)?(?:\+git\w+)?)(\+[\w.]+| ?\(?(?:with |` +
 		`for |and |\+ ?)?(?:cu|rocm)\d+\b)?`, func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) }},
@@ -142,7 +154,7 @@ var torchReaders = []reader{
 		`pytorch/pytorch:(\d+\.\d+(?:\.\d+)?)-cuda(\d+)\.(\d+)`,
 		func(r *Reader, m []string, s Evidence) { r.torch(m[1]+"+cu"+m[2]+m[3], ByProse, s) },
 	},
-	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, func(r *Reader, m []string, s Evidence) { r.torch(m[1], ByProse, s) }},
+	{`torch-(\d+\.\d+\.\d+\+[\w.]+)-cp\d+`, torchBy(ByProse)},
 	{`(\S.{1,60}?) with CUDA capability sm_(\d+)|GPU\d+ (.{1,60}?) which is of (?:compute|` +
 		`cuda) capability (?:\(CC\) )?(\d+\.\d)`, func(r *Reader, m []string, s Evidence) {
 		name, sm := m[1]+m[3], m[2]+m[4]
@@ -153,8 +165,8 @@ var torchReaders = []reader{
 	{`(\d+(?:\.\d+)?) ([KMG]i?B)\.? .{0,40}total capacity|` +
 		`total capaci?ty of (\d+(?:\.\d+)?) ([KMG]i?B)`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
 	{`OutOfMemory|out of memory|would exceed allowed memory`, func(r *Reader, m []string, s Evidence) { r.memory(s) }},
-	{`\bOOM\b`, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.OutOfMemory, s) }},
-	{freeWords, func(r *Reader, m []string, s Evidence) { r.say(&r.c.Says.MemoryFree, s) }},
+	{`\bOOM\b`, says(func(c *Case) *Evidence { return &c.Says.OutOfMemory })},
+	{freeWords, says(func(c *Case) *Evidence { return &c.Says.MemoryFree })},
 }
 
 // freeWords are what people write of a GPU that has room.

@@ -1,8 +1,6 @@
 package read
 
 import (
-	"strings"
-
 	"envfix/internal/lazy"
 )
 
@@ -30,10 +28,10 @@ var versionReaders = []reader{
 			r.say(&r.c.Says.BranchAt, s)
 		}
 	}},
-	{smiInside, func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Says.SMIInside, s) }},
+	{smiInside, says(func(c *Case) *Evidence { return &c.Says.SMIInside })},
 	{`(?:installed|have|has|got|reinstalled|安装了?|已安装)\b.{0,40}(?:vc_?redist|Visual C\+\+ Redist|VC\+\+ ?(?:redist|runtime))|` +
 		`(?:vc_?redist|Visual C\+\+ Redist)\w*.{0,40}\b(?:is|are|was|already) (?:\w+ )?installed`,
-		func(r *Reader, _ []string, s Evidence) { r.say(&r.c.Did.Redistributable, s) }},
+		says(func(c *Case) *Evidence { return &c.Did.Redistributable })},
 }
 
 // branchExpr finds a driver that is named by its branch: "nvidia driver 390", "nvidia-410".
@@ -50,15 +48,6 @@ const smiInside = `\bnvidia-smi\b[^.]{0,40}\b(?:works?|worked|fine|runs|ran|show
 
 // JetPack is the generation of a Jetson's system; 0 unknown.
 func (c *Case) JetPack() int {
-	switch release := c.Machine.Platform.L4T; {
-	case strings.HasPrefix(release, "32"):
-		return 4
-	case strings.HasPrefix(release, "34"), strings.HasPrefix(release, "35"):
-		return 5
-	case strings.HasPrefix(release, "36"):
-		return 6
-	case strings.HasPrefix(release, "38"), strings.HasPrefix(release, "39"):
-		return 7
-	}
-	return 0
+	l4t := c.Machine.Platform.L4T
+	return map[string]int{"32": 4, "34": 5, "35": 5, "36": 6, "38": 7, "39": 7}[l4t[:min(2, len(l4t))]]
 }
