@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,15 +30,13 @@ func cpuBuild(f *facts) *Finding {
 	if !cpu && !f.crashSays("Torch not compiled with CUDA enabled") {
 		return nil
 	}
-	e := f.evidence()
-	e["torch"], e["cuda_build"], e["seen_by"] = p.Version, nil, from
 	name := "the GPU"
 	if len(f.t.GPUs) > 0 {
 		name = f.gpuName(0)
 	}
-	return &Finding{Verdict: CPUBuild, Confidence: high, Evidence: e,
-		Text: strings.TrimSpace("PyTorch "+p.Version) + " cannot use " + name + ": this build has no CUDA",
-		Fix:  []string{"`envfix apply` installs the build that fits this GPU and driver", "`envfix why torch` says which one, and why"}}
+	return f.finding(CPUBuild, high, numbers{"torch": p.Version, "cuda_build": nil, "seen_by": from},
+		strings.TrimSpace("PyTorch "+p.Version)+" cannot use "+name+": this build has no CUDA",
+		"`envfix apply` installs the build that fits this GPU and driver", "`envfix why torch` says which one, and why")
 }
 
 // unusable are the words of torch and CUDA for a GPU that cannot be used at
@@ -51,37 +50,31 @@ var unusable = []string{
 
 // cudaUnusable: a CUDA build and a GPU, and something between them bars it.
 func cudaUnusable(f *facts) *Finding {
-	e := f.evidence()
-	x := &Finding{Verdict: CUDAUnusable, Confidence: high, Evidence: e, Fix: []string{"`envfix doctor` says what is wrong between PyTorch and the GPU"}}
 	for _, g := range f.t.GPUs {
 		if g.Lost {
-			e["gpu"] = g.Index
-			x.Text = fmt.Sprintf("GPU %d fell off the bus during the run", g.Index)
-			return x
+			return f.finding(CUDAUnusable, high, numbers{"gpu": g.Index}, fmt.Sprintf("GPU %d fell off the bus during the run", g.Index), betweenThem)
 		}
 	}
 	if len(f.t.GPUs) > 0 && hidden(f.visible()) && !f.touchedGPU() {
-		e["cuda_visible_devices"] = *f.visible()
-		x.Text = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU: PyTorch saw 0 of %d", *f.visible(), len(f.t.GPUs))
-		x.Fix = []string{"unset CUDA_VISIBLE_DEVICES"}
-		return x
+		return f.finding(CUDAUnusable, high, numbers{"cuda_visible_devices": *f.visible()},
+			fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU: PyTorch saw 0 of %d", *f.visible(), len(f.t.GPUs)), "unset CUDA_VISIBLE_DEVICES")
 	}
 	for _, s := range unusable {
 		if f.crashSays(s) {
-			e["error"] = firstLine(f.crash().Text)
-			x.Text = "the job could not use the GPU: " + firstLine(f.crash().Text)
+			said, fix := firstLine(f.crash().Text), betweenThem
 			if strings.HasPrefix(s, "Cannot re-initialize") {
-				x.Fix = []string{"multiprocessing.set_start_method(\"spawn\"), or no CUDA before the fork"}
+				fix = "multiprocessing.set_start_method(\"spawn\"), or no CUDA before the fork"
 			}
-			return x
+			return f.finding(CUDAUnusable, high, numbers{"error": said}, "the job could not use the GPU: "+said, fix)
 		}
 	}
 	if f.t.Host.OtherGPU == "nvidia" && len(f.t.GPUs) == 0 && !f.touchedGPU() {
-		x.Text = "an NVIDIA GPU is on the bus, and its driver does not answer"
-		return x
+		return f.finding(CUDAUnusable, high, nil, "an NVIDIA GPU is on the bus, and its driver does not answer", betweenThem)
 	}
 	return nil
 }
+
+const betweenThem = "`envfix doctor` says what is wrong between PyTorch and the GPU"
 
 // modelOnCPU: torch could use the GPU, and the job never gave it anything.
 func modelOnCPU(f *facts) *Finding {
@@ -93,24 +86,22 @@ func modelOnCPU(f *facts) *Finding {
 		free = free || !f.foreign(i)
 	}
 	all, cpu, _ := p.params()
-	e := f.evidence()
-	x := &Finding{Verdict: ModelOnCPU, Confidence: high, Evidence: e,
-		Fix: []string{"device = \"cuda\"; model.to(device)", "x, y = x.to(device), y.to(device)"}}
+	x := f.finding(ModelOnCPU, high, nil, "", "device = \"cuda\"; model.to(device)", "x, y = x.to(device), y.to(device)")
 	switch {
 	case !free:
 		return nil
 	case all > 0 && cpu == all && p.CUDA != "":
-		e["parameters"], e["parameters_on_cpu"] = all, cpu
+		x.Evidence["parameters"], x.Evidence["parameters_on_cpu"] = all, cpu
 		x.Text = fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index)
 	case all == 0 && f.crash() == nil && (p.CUDA != "" || f.lead.Torch == "cuda") && !f.touchedGPU() && len(f.used) == 0 && (p.Page.Batches > 0 || f.lead.CPU > 10):
 		x.Confidence = medium
-		e["cpu_s"] = round(f.lead.CPU)
+		x.Evidence["cpu_s"] = round(f.lead.CPU)
 		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))
 	default:
 		return nil
 	}
 	if p.SaidNo {
-		e["is_available"] = false
+		x.Evidence["is_available"] = false
 		x.Text += "; torch.cuda.is_available() answered False"
 		x.Fix = append([]string{"`envfix doctor` says why torch.cuda.is_available() is False"}, x.Fix...)
 	}
@@ -122,11 +113,8 @@ func cudaSaidNo(f *facts) *Finding {
 	if p := f.probe(); len(f.t.GPUs) == 0 || !p.SaidNo || p.CUDA == "" || p.CUDAInit || len(f.used) > 0 {
 		return nil
 	}
-	e := f.evidence()
-	e["is_available"] = false
-	return &Finding{Verdict: CUDAUnusable, Confidence: medium, Evidence: e,
-		Text: "torch.cuda.is_available() answered False, and NVML shows " + text.Count(len(f.t.GPUs), "GPU"),
-		Fix:  []string{"`envfix doctor` says what is wrong between PyTorch and the GPU"}}
+	return f.finding(CUDAUnusable, medium, numbers{"is_available": false},
+		"torch.cuda.is_available() answered False, and NVML shows "+text.Count(len(f.t.GPUs), "GPU"), betweenThem)
 }
 
 // speed compares GPUs: cores × clock, or memory where cores are unknown.
@@ -142,15 +130,9 @@ func wrongGPU(f *facts) *Finding {
 		if i == mine || !f.free(i) || speed(g) == 0 || speed(f.t.GPUs[mine]) == 0 || speed(g) < 1.5*speed(f.t.GPUs[mine]) {
 			continue
 		}
-		e := f.evidence()
-		e["used"], e["faster"] = f.t.GPUs[mine].Index, g.Index
-		id := g.UUID
-		if id == "" {
-			id = fmt.Sprint(g.Index)
-		}
-		return &Finding{Verdict: WrongGPU, Confidence: medium, Evidence: e,
-			Text: fmt.Sprintf("the job runs on %s; %s is faster and was free", f.gpuName(mine), f.gpuName(i)),
-			Fix:  []string{"CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + id}}
+		return f.finding(WrongGPU, medium, numbers{"used": f.t.GPUs[mine].Index, "faster": g.Index},
+			fmt.Sprintf("the job runs on %s; %s is faster and was free", f.gpuName(mine), f.gpuName(i)),
+			"CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES="+cmp.Or(g.UUID, fmt.Sprint(g.Index)))
 	}
 	return nil
 }
@@ -168,9 +150,8 @@ func otherProcess(f *facts) *Finding {
 		if !f.foreign(i) || len(f.used) > 0 && !slices.Contains(f.used, i) {
 			continue // held, but the job works elsewhere
 		}
-		s, e := f.whole[i], f.evidence()
-		held := s.Theirs
-		x := &Finding{Verdict: OtherProcess, Confidence: high, Evidence: e}
+		held := f.whole[i].Theirs
+		x := f.finding(OtherProcess, high, nil, "", "`envfix watch` shows who uses which GPU")
 		if g.Attributed && len(g.Tenants) > 0 {
 			t := g.Tenants[0]
 			held = t.Memory
@@ -178,7 +159,7 @@ func otherProcess(f *facts) *Finding {
 			if t.User != "" {
 				who += fmt.Sprintf(" (user %s, %s)", t.User, t.Name)
 			}
-			e["pid"] = t.PID
+			x.Evidence["pid"] = t.PID
 			x.Text = fmt.Sprintf("GPU %d: %s holds %s of %s", g.Index, who, mib(held), mib(g.Memory))
 		} else {
 			if !g.Attributed {
@@ -186,8 +167,7 @@ func otherProcess(f *facts) *Finding {
 			}
 			x.Text = fmt.Sprintf("GPU %d: %s of %s were in use before this job touched it", g.Index, mib(held), mib(g.Memory))
 		}
-		e["gpu"], e["held_mib"], e["total_mib"] = g.Index, held, g.Memory
-		x.Fix = []string{"`envfix watch` shows who uses which GPU"}
+		x.Evidence["gpu"], x.Evidence["held_mib"], x.Evidence["total_mib"] = g.Index, held, g.Memory
 		for j := range f.t.GPUs {
 			if j != i && f.free(j) {
 				x.Text += fmt.Sprintf("; GPU %d is free", f.t.GPUs[j].Index)
@@ -215,14 +195,9 @@ func oneGPUOfN(f *facts) *Finding {
 	if idle = min(idle, n-1); idle == 0 {
 		return nil
 	}
-	e := f.evidence()
-	e["visible"], e["used"] = n, 1
-	x := &Finding{Verdict: OneGPUOfN, Confidence: high, Evidence: e,
-		Text: fmt.Sprintf("1 of %d GPUs worked; %d others were free", n, idle),
-		Fix: []string{
-			fmt.Sprintf("torchrun --nproc_per_node=%d …, with the model in DistributedDataParallel and a DistributedSampler", idle+1),
-			"if one is meant: CUDA_VISIBLE_DEVICES=N leaves the others to other jobs",
-		}}
+	x := f.finding(OneGPUOfN, high, numbers{"visible": n, "used": 1}, fmt.Sprintf("1 of %d GPUs worked; %d others were free", n, idle),
+		fmt.Sprintf("torchrun --nproc_per_node=%d …, with the model in DistributedDataParallel and a DistributedSampler", idle+1),
+		"if one is meant: CUDA_VISIBLE_DEVICES=N leaves the others to other jobs")
 	if idle == 1 {
 		x.Text = fmt.Sprintf("1 of %d GPUs worked; another was free", n)
 	}
@@ -236,22 +211,23 @@ func oneGPUOfN(f *facts) *Finding {
 func memoryButIdle(f *facts) *Finding {
 	last := f.probe().Page.LastAt
 	for _, i := range f.used {
-		g, s := f.t.GPUs[i], f.whole[i]
-		mine := s.Used
-		if g.Attributed {
-			mine = s.Ours
-		}
-		if idle := s.idle(); g.Memory == 0 || !idle.ok || idle.v <= 0.9 || share(mine, g.Memory) <= memHeld || f.t.Seconds-last < 60 {
+		g, mine := f.t.GPUs[i], f.mine(i)
+		if idle := f.whole[i].idle(); g.Memory == 0 || !idle.ok || idle.v <= 0.9 || share(mine, g.Memory) <= memHeld || f.t.Seconds-last < 60 {
 			continue
 		}
-		e := f.evidence()
-		e["gpu"], e["held_mib"] = g.Index, mine
-		x := &Finding{Verdict: MemoryButIdle, Confidence: medium, Evidence: e,
-			Text: fmt.Sprintf("%s lie in GPU %d's memory and nothing runs on it: no step for %s", mib(mine), g.Index, seconds(f.t.Seconds-last)),
-			Fix:  []string{"`envfix watch --pid PID` says what the process waits for"}}
-		return x
+		return f.finding(MemoryButIdle, medium, numbers{"gpu": g.Index, "held_mib": mine},
+			fmt.Sprintf("%s lie in GPU %d's memory and nothing runs on it: no step for %s", mib(mine), g.Index, seconds(f.t.Seconds-last)),
+			"`envfix watch --pid PID` says what the process waits for")
 	}
 	return nil
+}
+
+// mine is the memory of a GPU that the job has; of all processes where they cannot be told apart.
+func (f *facts) mine(i int) int64 {
+	if f.t.GPUs[i].Attributed {
+		return f.whole[i].Ours
+	}
+	return f.whole[i].Used
 }
 
 // notTraining: nothing of the job looks like a training loop yet.
@@ -260,12 +236,10 @@ func notTraining(f *facts) *Finding {
 	if f.noGPU || p.Page.Steps > 0 || p.Page.Batches > 0 || len(f.used) > 0 || f.idle.ok && f.idle.v < idleNever {
 		return nil
 	}
-	e := f.evidence()
-	core := f.core()
+	x, core := f.finding(NotTraining, low, nil, ""), f.core()
 	if core.ok {
-		e["main_core"] = round(core.v)
+		x.Evidence["main_core"] = round(core.v)
 	}
-	x := &Finding{Verdict: NotTraining, Confidence: low, Evidence: e, Fix: []string{}}
 	torch := p.Version != "" || f.lead.Torch != ""
 	switch c := f.crash(); {
 	case c != nil:
@@ -303,17 +277,15 @@ func died(f *facts) *Finding {
 	if what == "" || f.crash() != nil {
 		return nil
 	}
-	x := &Finding{Verdict: Died, Confidence: medium, Evidence: f.evidence(), Fix: []string{"PYTHONFAULTHANDLER=1 prints the line that ran"}}
-	x.Evidence["signal"] = f.t.Signal
 	when := "before PyTorch was loaded"
 	if n := f.probe().Page.Steps; n > 0 {
 		when = fmt.Sprintf("after step %d", n)
 	} else if f.lead.Probe != nil {
 		when = "before its first step"
 	}
-	x.Text = fmt.Sprintf("the job was ended by SIG%s %s: %s", f.t.Signal, when, what)
+	fix := "PYTHONFAULTHANDLER=1 prints the line that ran"
 	if f.t.Signal == "KILL" {
-		x.Fix = []string{"`dmesg` names what the kernel killed for want of memory"}
+		fix = "`dmesg` names what the kernel killed for want of memory"
 	}
-	return x
+	return f.finding(Died, medium, numbers{"signal": f.t.Signal}, fmt.Sprintf("the job was ended by SIG%s %s: %s", f.t.Signal, when, what), fix)
 }

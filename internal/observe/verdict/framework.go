@@ -17,9 +17,9 @@ type framework struct {
 	name    string
 	call    string            // that takes the loader's arguments; "" the user's own DataLoader
 	words   map[string]string // its words for a DataLoader's; "" it has none
-	batch   string
-	inLoop  bool     // on a CPU it takes no workers
-	precise []string // its words for matrix products on tensor cores
+	batch   string            // where the size of the batch is set
+	inLoop  bool              // on a CPU it takes no workers
+	precise []string          // its words for matrix products on tensor cores
 }
 
 // frameworks lists them, those that others build upon last. Sources: the
@@ -104,10 +104,4 @@ func (f *facts) mixed() []string {
 		return w.precise
 	}
 	return []string{"torch.set_float32_matmul_precision(\"high\")", "with torch.autocast(\"cuda\", torch.bfloat16):"}
-}
-
-// batchWords is where a library's users set the size of the batch.
-func (f *facts) batchWords() string {
-	w, _ := f.framework()
-	return w.batch
 }

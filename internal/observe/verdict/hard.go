@@ -34,11 +34,11 @@ func (f *facts) crashSays(parts ...string) bool {
 // hostOOM: the kernel or the C library had no more memory for the job.
 func hostOOM(f *facts) *Finding {
 	h, killed := f.t.Host, f.t.Signal == "KILL" || f.crashSays("killed by signal: Killed") || f.t.Exit != 0 && f.lead.Probe == nil
-	e := f.evidence()
+	x := f.finding(HostOOM, high, nil, "", "a higher memory limit for the container or job")
+	e := x.Evidence
 	if h.MemoryLimit > 0 {
 		e["memory_limit_mib"], e["memory_peak_mib"] = h.MemoryLimit, h.MemoryPeak
 	}
-	x := &Finding{Verdict: HostOOM, Confidence: high, Evidence: e, Fix: []string{"a higher memory limit for the container or job"}}
 	if l := f.loader(); l.Workers > 0 {
 		x.Fix = []string{"fewer workers: num_workers × prefetch_factor batches lie in memory", "prefetch_factor=1", x.Fix[0]}
 	}
@@ -46,9 +46,6 @@ func hostOOM(f *facts) *Finding {
 	case h.OOMKills > 0:
 		e["oom_kills"] = h.OOMKills
 		x.Text = fmt.Sprintf("the kernel killed %s of this job for want of memory", text.Count(h.OOMKills, "process"))
-		if h.OOMKills > 1 {
-			x.Text = fmt.Sprintf("the kernel killed %d processes of this job for want of memory", h.OOMKills)
-		}
 		if h.MemoryLimit > 0 {
 			x.Text += fmt.Sprintf(" (%s of %s used)", mib(h.MemoryPeak), mib(h.MemoryLimit))
 		}
@@ -82,8 +79,7 @@ func firstLine(s string) string {
 // shmTooSmall: workers hand their batches over in /dev/shm, and it is full. The
 // texts are those of torch/utils/data/_utils/signal_handling.py and of c10.
 func shmTooSmall(f *facts) *Finding {
-	h, l := f.t.Host, Loader{}
-	l = f.loader()
+	h, l := f.t.Host, f.loader()
 	said := f.crashSays("shared memory(shm)", "signal: Bus error", "out of shared memory") ||
 		f.t.Signal == "BUS" && l.Workers > 0 || f.crashSays("No space left on device") && f.crashSays("/torch_", "shm")
 	need := int64(0)
@@ -94,16 +90,14 @@ func shmTooSmall(f *facts) *Finding {
 	if !said && !filled {
 		return nil
 	}
-	e := f.evidence()
-	e["shm_total_mib"], e["shm_free_mib"], e["workers"] = h.ShmTotal, h.ShmLow, l.Workers
-	x := &Finding{Verdict: ShmTooSmall, Confidence: high, Evidence: e,
-		Fix: []string{"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory"}}
-	x.Text = "the DataLoader's workers ran out of shared memory"
+	x := f.finding(ShmTooSmall, high, numbers{"shm_total_mib": h.ShmTotal, "shm_free_mib": h.ShmLow, "workers": l.Workers},
+		"the DataLoader's workers ran out of shared memory",
+		"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory")
 	if h.ShmTotal > 0 {
 		x.Text = fmt.Sprintf("/dev/shm has %s, and the DataLoader's workers ran out of it", mib(h.ShmTotal))
 	}
 	if need > 0 {
-		e["shm_need_mib"] = need
+		x.Evidence["shm_need_mib"] = need
 		x.Text += fmt.Sprintf("; %s may need %s", text.Count(l.Workers, "worker"), mib(need))
 	}
 	if !said {
@@ -120,19 +114,18 @@ func oom(f *facts) *Finding {
 	if !said && f.probe().OOMs == 0 {
 		return nil
 	}
-	e := f.evidence()
+	x := f.finding(OOM, high, nil, "the GPU's memory ran out", roomier...)
 	if !said {
-		e["ooms"] = f.probe().OOMs
-		return &Finding{Verdict: OOM, Confidence: medium, Evidence: e, Fix: roomier(),
-			Text: fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", f.probe().OOMs)}
+		x.Evidence["ooms"], x.Confidence = f.probe().OOMs, medium
+		x.Text = fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", f.probe().OOMs)
+		return x
 	}
 	o := machine.ParseOutOfMemory(c.Text)
 	for k, v := range map[string]int64{"asked_gib": o.Tried, "free_gib": o.Free, "total_gib": o.Total, "allocated_gib": o.Allocated, "reserved_gib": o.Unallocated, "other_gib": o.Others} {
 		if v > 0 {
-			e[k] = round(float64(v) / (1 << 30))
+			x.Evidence[k] = round(float64(v) / (1 << 30))
 		}
 	}
-	x := &Finding{Verdict: OOM, Confidence: high, Evidence: e, Fix: roomier(), Text: "the GPU's memory ran out"}
 	if o.Tried > 0 {
 		x.Text = fmt.Sprintf("the GPU's memory ran out: %s asked, %s free of %s", size(o.Tried), size(o.Free), size(o.Total))
 	}
@@ -159,12 +152,10 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.3g GiB", float64(bytes)/(1<<30))
 }
 
-func roomier() []string {
-	return []string{
-		"half the batch size, with gradient accumulation over two batches",
-		"torch.autocast(\"cuda\", torch.bfloat16)",
-		"activation checkpointing: torch.utils.checkpoint",
-	}
+var roomier = []string{
+	"half the batch size, with gradient accumulation over two batches",
+	"torch.autocast(\"cuda\", torch.bfloat16)",
+	"activation checkpointing: torch.utils.checkpoint",
 }
 
 // stalledLoader: one wait for data is out of all proportion, or lasts still.
@@ -209,22 +200,20 @@ func (f *facts) cycle(p *Process) float64 {
 }
 
 func stall(f *facts, p *Process, wait float64, now bool) *Finding {
-	e := f.evidence()
-	e["wait_s"], e["median_wait_ms"], e["batch"] = round(wait), round(p.Probe.Page.LoadP50*1e3), p.Probe.Page.Batches
-	x := &Finding{Verdict: StalledLoader, Confidence: high, Evidence: e,
-		Fix: []string{"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error"}}
-	x.Text = fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(p.Probe.Page.LoadP50))
+	pg := p.Probe.Page
+	x := f.finding(StalledLoader, high, numbers{"wait_s": round(wait), "median_wait_ms": round(pg.LoadP50 * 1e3), "batch": pg.Batches},
+		fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(pg.LoadP50)),
+		"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error")
 	if now {
-		x.Text = fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait),
-			p.Probe.Page.Batches, seconds(p.Probe.Page.LoadP50))
+		x.Text = fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait), pg.Batches, seconds(pg.LoadP50))
 	}
 	for _, w := range append([]*Process{p}, f.workers...) {
 		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {
 			x.Text += fmt.Sprintf("; PID %d waits for the disk", w.PID)
-			e["blocked_pid"] = w.PID
+			x.Evidence["blocked_pid"] = w.PID
 			if w.Mount != "" {
 				x.Text += " on " + w.Mount
-				e["mount"] = w.Mount
+				x.Evidence["mount"] = w.Mount
 			}
 			break
 		}

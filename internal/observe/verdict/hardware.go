@@ -1,6 +1,9 @@
 package verdict
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 func (s sum) tensor() num { return ratio(s.Tensor, s.GPMN) }
 
@@ -45,33 +48,31 @@ func thermal(f *facts) *Finding {
 	if !ok {
 		return nil
 	}
-	e, g := f.evidence(), f.t.GPUs[i]
-	e["gpu"], e["temperature_c"], e["throttled_share"], e["clock_share"] = g.Index, f.gpus[i].Temp, round(part), round(clock)
-	return &Finding{Verdict: Thermal, Confidence: high, Evidence: e,
-		Text: fmt.Sprintf("GPU %d is hot (%d °C): %s for %s of the run", g.Index, f.gpus[i].Temp, f.clockWords(i, clock), pct(part)),
-		Fix:  []string{"airflow, dust, room temperature", "a lower power limit holds the clock steady: nvidia-smi -pl WATTS"}}
+	g, temp := f.t.GPUs[i], f.gpus[i].Temp
+	return f.finding(Thermal, high, numbers{"gpu": g.Index, "temperature_c": temp, "throttled_share": round(part), "clock_share": round(clock)},
+		fmt.Sprintf("GPU %d is hot (%d °C): %s for %s of the run", g.Index, temp, f.clockWords(i, clock), pct(part)),
+		"airflow, dust, room temperature", "a lower power limit holds the clock steady: nvidia-smi -pl WATTS")
 }
 
 // powerCap: the GPU slows down to stay below its power limit.
 func powerCap(f *facts) *Finding {
 	i, part, clock, ok := f.slowed(func(g GPUFrame) int { return g.Capped })
-	_, brake, _, braked := f.slowed(func(g GPUFrame) int { return g.Brake })
+	at, brake, slow, braked := f.slowed(func(g GPUFrame) int { return g.Brake })
+	if !ok {
+		i, part, clock = at, brake, slow
+	}
 	if !ok && !braked {
 		return nil
 	}
-	if braked && !ok {
-		i, part, clock, _ = f.slowed(func(g GPUFrame) int { return g.Brake })
-	}
-	e, g := f.evidence(), f.t.GPUs[i]
-	e["gpu"], e["capped_share"], e["clock_share"] = g.Index, round(part), round(clock)
-	x := &Finding{Verdict: PowerCap, Confidence: medium, Evidence: e,
-		Text: fmt.Sprintf("GPU %d is held by its power limit %s of the run: %s, about %s lost", g.Index, pct(part), f.clockWords(i, clock), pct(1-clock)),
-		Fix:  []string{"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one"}}
+	g := f.t.GPUs[i]
+	x := f.finding(PowerCap, medium, numbers{"gpu": g.Index, "capped_share": round(part), "clock_share": round(clock)},
+		fmt.Sprintf("GPU %d is held by its power limit %s of the run: %s, about %s lost", g.Index, pct(part), f.clockWords(i, clock), pct(1-clock)),
+		"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one")
 	if g.PowerLimit > 0 {
-		e["power_limit_w"] = g.PowerLimit
+		x.Evidence["power_limit_w"] = g.PowerLimit
 	}
 	if braked {
-		e["power_brake_share"] = round(brake)
+		x.Evidence["power_brake_share"] = round(brake)
 		x.Text += "; the power brake is on"
 		x.Fix = []string{"the power supply or its cables cannot feed the card"}
 	}
@@ -87,18 +88,16 @@ func pcieLink(f *facts) *Finding {
 			continue
 		}
 		part := s.Link / float64(s.LinkN)
-		e := f.evidence()
-		e["gpu"], e["link_share"] = g.Index, round(part)
-		x := &Finding{Verdict: PCIeLink, Confidence: medium, Evidence: e,
-			Fix: []string{"reseat the card or its riser, and look at the slot's setting in the firmware"}}
-		x.Text = fmt.Sprintf("GPU %d's PCIe link runs at %s of its best under load", g.Index, pct(part))
+		x := f.finding(PCIeLink, medium, numbers{"gpu": g.Index, "link_share": round(part)},
+			fmt.Sprintf("GPU %d's PCIe link runs at %s of its best under load", g.Index, pct(part)),
+			"reseat the card or its riser, and look at the slot's setting in the firmware")
 		if g.Link != "" {
-			e["max_link"] = g.Link
+			x.Evidence["max_link"] = g.Link
 			x.Text += fmt.Sprintf(" (best %s)", g.Link)
 		}
 		if rx := ratio(s.Rx, s.RxN); rx.ok && g.LinkMBs > 0 {
 			load := rx.v / g.LinkMBs
-			e["link_load"] = round(load)
+			x.Evidence["link_load"] = round(load)
 			if load < 0.2 && copiesEachStep(f) == nil {
 				continue // a slow link that nobody needs costs nothing
 			}
@@ -112,17 +111,12 @@ func pcieLink(f *facts) *Finding {
 
 // dataParallel: one process drives all GPUs and gathers on the first.
 func dataParallel(f *facts) *Finding {
-	for _, k := range f.probe().Parallel {
-		if k != "DataParallel" || f.probe().Devices < 2 && f.visibleCount() < 2 {
-			continue
-		}
-		e := f.evidence()
-		e["devices"] = max(f.probe().Devices, f.visibleCount())
-		return &Finding{Verdict: DataParallel, Confidence: high, Evidence: e,
-			Text: "torch.nn.DataParallel: one Python process feeds all GPUs, and GPU 0 gathers",
-			Fix:  []string{"torchrun --nproc_per_node=N …, with torch.nn.parallel.DistributedDataParallel"}}
+	n := max(f.probe().Devices, f.visibleCount())
+	if n < 2 || !slices.Contains(f.probe().Parallel, "DataParallel") {
+		return nil
 	}
-	return nil
+	return f.finding(DataParallel, high, numbers{"devices": n}, "torch.nn.DataParallel: one Python process feeds all GPUs, and GPU 0 gathers",
+		"torchrun --nproc_per_node=N …, with torch.nn.parallel.DistributedDataParallel")
 }
 
 // fp32NoTensorCores: 32-bit matrix products, and neither TF32 nor autocast. A
@@ -150,13 +144,10 @@ func fp32NoTensorCores(f *facts) *Finding {
 	if te.ok && te.v >= 5 {
 		return nil
 	}
-	e := f.evidence()
-	e["parameters_fp32"], e["matmul_precision"] = fp32, p.Matmul
-	x := &Finding{Verdict: FP32NoTensorCores, Confidence: medium, Evidence: e,
-		Text: "matrix products in full 32-bit floats: without tensor cores",
-		Fix:  f.mixed()}
+	x := f.finding(FP32NoTensorCores, medium, numbers{"parameters_fp32": fp32, "matmul_precision": p.Matmul},
+		"matrix products in full 32-bit floats: without tensor cores", f.mixed()...)
 	if te.ok {
-		x.Confidence, e["tensor_active"] = high, round(te.v)
+		x.Confidence, x.Evidence["tensor_active"] = high, round(te.v)
 		x.Text += fmt.Sprintf(" (%.0f %% active)", te.v)
 	}
 	return x

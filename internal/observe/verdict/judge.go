@@ -3,8 +3,8 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 )
 
 // The values of Finding.Confidence.
@@ -62,6 +62,7 @@ type Finding struct {
 	Fix        []string       `json:"fix"`            // a flag, a command, or a changed line of the user's own file
 	Gain       Gain           `json:"gain,omitempty"` // what the fix could bring at most
 	weight     float64        // share of the step, among causes that compete
+	group      int            // of the rule that found it
 }
 
 // A Gain maps a quantity to its value now and the upper bound after the fix.
@@ -117,31 +118,24 @@ const mostCauses = 2
 func Judge(t *Trace) Report {
 	f := gather(t)
 	var found []Finding
-	var groups []int
 	for _, r := range rules() {
 		x := r.judge(f)
-		if x != nil && len(found) > 0 && (x.Verdict == NotTraining || x.Confidence == low) {
+		if x == nil || len(found) > 0 && (x.Verdict == NotTraining || x.Confidence == low) {
 			continue // what was found already says why
 		}
-		if x != nil {
-			found, groups = append(found, *x), append(groups, r.group)
-		}
+		x.group = r.group
+		found = append(found, *x)
 	}
-	order := make([]int, len(found))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(a, b int) bool {
-		i, j := order[a], order[b]
-		if groups[i] != groups[j] {
-			return groups[i] < groups[j]
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		if a.group == sharing && b.group == sharing {
+			return cmp.Compare(b.weight, a.weight)
 		}
-		return groups[i] == sharing && found[i].weight > found[j].weight
+		return a.group - b.group
 	})
 	var causes []Finding
-	for _, i := range order {
-		if len(causes) < mostCauses && !slices.ContainsFunc(causes, func(c Finding) bool { return c.Verdict == found[i].Verdict }) {
-			causes = append(causes, found[i])
+	for _, x := range found {
+		if len(causes) < mostCauses && !slices.ContainsFunc(causes, func(c Finding) bool { return c.Verdict == x.Verdict }) {
+			causes = append(causes, x)
 		}
 	}
 	rep := Report{Format: Format, Others: []Finding{}, Seconds: t.Seconds, Exit: t.Exit, Signal: t.Signal, Notes: t.Notes,
@@ -149,17 +143,16 @@ func Judge(t *Trace) Report {
 	switch {
 	case f.noGPU && len(causes) == 0:
 		rep.Finding = noGPU(f)
-	case f.noGPU: // what was measured leads: it would be the same with a GPU
-		rep.Finding = causes[0]
-		if groups[order[0]] > 1 {
-			rep.Text = "this would hold a GPU back: " + rep.Text
-		}
-		rep.Others = append(append(rep.Others, causes[1:]...), noGPU(f))
-	case len(causes) > 0:
-		rep.Finding = causes[0]
-		rep.Others = append(rep.Others, causes[1:]...)
-	default:
+	case len(causes) == 0:
 		rep.Finding = healthy(f)
+	default: // what was measured leads: it would be the same with a GPU
+		rep.Finding, rep.Others = causes[0], append(rep.Others, causes[1:]...)
+		if f.noGPU {
+			rep.Others = append(rep.Others, noGPU(f))
+			if rep.group > 1 {
+				rep.Text = "this would hold a GPU back: " + rep.Text
+			}
+		}
 	}
 	return rep
 }
@@ -204,6 +197,16 @@ func healthy(f *facts) Finding {
 		x.Text += fmt.Sprintf(". Busy is not efficient: tensor cores %s", pct(te.v/100))
 	}
 	return x
+}
+
+// numbers are those that a finding has beside what every one carries.
+type numbers map[string]any
+
+// finding is a cause with its numbers and what to do.
+func (f *facts) finding(verdict, confidence string, own numbers, text string, fix ...string) *Finding {
+	e := f.evidence()
+	maps.Copy(e, own)
+	return &Finding{Verdict: verdict, Confidence: confidence, Evidence: e, Text: text, Fix: append([]string{}, fix...)}
 }
 
 // evidence is the set of numbers that every verdict carries, as far as known.

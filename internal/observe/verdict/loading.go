@@ -24,13 +24,6 @@ type loading struct {
 	numbers map[string]float64
 }
 
-func (l loading) evidence(e map[string]any) {
-	e["loader_does"] = l.kind
-	for k, v := range l.numbers {
-		e[k] = round(v)
-	}
-}
-
 const (
 	blockedMuch = 0.05 // of a process's samples in uninterruptible sleep
 	readMuch    = 20.0 // MiB a second from storage

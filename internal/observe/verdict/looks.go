@@ -124,8 +124,8 @@ func (k work) judge(f *facts) *Finding {
 // spends is a finding about a share of the loop's time; what takes a part of it
 // away makes the loop that much faster, and no more.
 func (f *facts) spends(id string, share, cut float64, places []string) *Finding {
-	x := &Finding{Verdict: id, Confidence: f.sure(high), Evidence: f.evidence(), weight: share}
-	x.Evidence["loop_share"] = round(share)
+	x := f.finding(id, f.sure(high), numbers{"loop_share": round(share)}, "")
+	x.weight = share
 	if len(places) > 0 && places[0] != "" {
 		x.Evidence["loop_at"] = places[0]
 	}

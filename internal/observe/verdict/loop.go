@@ -27,21 +27,22 @@ func loaderBound(f *facts) *Finding {
 	if l.v < f.loadLimit() || !f.waits() {
 		return nil
 	}
-	p, e := f.probe().Page, f.evidence()
-	ld, why := f.loader(), f.loading()
+	p, ld, why := f.probe().Page, f.loader(), f.loading()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
 	idlers := ld.Workers > 0 && (why.kind == handover || why.kind == waiting) // workers that do nothing
 	if why.kind == handover && !f.idle.ok && wait < costsNothing || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
 		return nil
 	}
-	e["wait_ms"], e["workers"] = round(wait*1e3), ld.Workers
-	why.evidence(e)
-	x := &Finding{Verdict: LoaderBound, Confidence: f.sure(high), Evidence: e, weight: l.v}
+	x := f.finding(LoaderBound, f.sure(high), numbers{"wait_ms": round(wait * 1e3), "workers": ld.Workers, "loader_does": why.kind}, "")
+	x.weight = l.v
+	for k, v := range why.numbers {
+		x.Evidence[k] = round(v)
+	}
 	if f.noGPU && l.v < 0.5 {
 		x.Confidence = medium
 	}
 	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s %s (num_workers=%d%s)%s",
-		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(e))
+		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(x.Evidence))
 	after := f.stepAtBest(why.kind)
 	x.Fix = f.feedFix(ld, why.kind, after < 0.95*step)
 	if after < 0.95*step {
@@ -71,13 +72,13 @@ func loaderFromOutside(f *facts) *Finding {
 	if !f.idle.ok || f.idle.v < idleHigh || s.High == 0 || float64(s.Idle+s.High) < 0.7*float64(s.N) || f.idle.v > idleNever {
 		return nil
 	}
-	e := f.evidence()
-	x := &Finding{Verdict: LoaderBound, Confidence: low, Evidence: e, weight: f.idle.v,
-		Text: fmt.Sprintf("the GPU was idle %s of the time and worked in bursts between: it waits to be fed, most often by the data loader", pct(f.idle.v)),
-		Fix:  []string{"`envfix run -- …` with the probe measures the loader", "DataLoader(…, num_workers=4, persistent_workers=True)"}}
+	x := f.finding(LoaderBound, low, nil,
+		fmt.Sprintf("the GPU was idle %s of the time and worked in bursts between: it waits to be fed, most often by the data loader", pct(f.idle.v)),
+		"`envfix run -- …` with the probe measures the loader", "DataLoader(…, num_workers=4, persistent_workers=True)")
+	x.weight = f.idle.v
 	if cores := f.workerCPU(); len(f.workers) > 0 && cores > workerBusy*max(f.t.Host.Allowed(), 1) {
 		x.Confidence = medium
-		e["worker_cores"] = round(cores)
+		x.Evidence["worker_cores"] = round(cores)
 	}
 	return x
 }
@@ -111,10 +112,10 @@ func copiesEachStep(f *facts) *Finding {
 	if n <= need+4 || !f.waits() {
 		return nil
 	}
-	x := &Finding{Verdict: CopiesEachStep, Confidence: medium, Evidence: f.evidence(), weight: counted * min(1, (n-need)/20),
-		Text: fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
-		Fix:  []string{"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch"}}
-	x.Evidence["batch_tensors"] = need
+	x := f.finding(CopiesEachStep, medium, numbers{"batch_tensors": need},
+		fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
+		"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch")
+	x.weight = counted * min(1, (n-need)/20)
 	if b.OnCPU {
 		x.Text = fmt.Sprintf("%.0f moves to the device a %s%s, the batch needs %.0f: on a GPU each is a copy", n, f.pass(), at(b.CopyAt, b.CopyOwn), need)
 	}
@@ -137,9 +138,10 @@ func syncBound(f *facts) *Finding {
 	if n < syncsMany || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
 		return nil
 	}
-	x := &Finding{Verdict: SyncBound, Confidence: medium, Evidence: f.evidence(), weight: counted * min(1, n/20),
-		Text: fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn)),
-		Fix:  []string{"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()"}}
+	x := f.finding(SyncBound, medium, nil,
+		fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn)),
+		"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()")
+	x.weight = counted * min(1, n/20)
 	if b.OnCPU {
 		x.Text = fmt.Sprintf("%.0f reads of a value a %s%s: on a GPU each waits for it (.item(), float(), if tensor)", n, f.pass(), at(b.SyncAt, b.SyncOwn))
 	}
@@ -151,8 +153,7 @@ func (f *facts) batchSize() int {
 	if b := f.probe().Batch; b != nil && len(b.Shape) > 0 {
 		return b.Shape[0]
 	}
-	ld := f.loader()
-	return ld.Batch
+	return f.loader().Batch
 }
 
 // passTypical is what one forward and backward pass takes, with its share of the
@@ -195,16 +196,14 @@ func tinyBatch(f *facts) *Finding {
 	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.share("python") >= ownMuch) {
 		return nil
 	}
-	e := f.evidence()
-	e["batch"] = n
-	x := &Finding{Verdict: TinyBatch, Confidence: medium, Evidence: e, weight: 0.25,
-		Fix: []string{f.batchWords() + "raise the batch size until about 80 % of the memory is used, and rescale the learning rate"}}
-	if small {
+	w, _ := f.framework()
+	x := f.finding(TinyBatch, medium, numbers{"batch": n}, fmt.Sprintf("%sbatch %d, %s a %s", f.idleWords(), n, seconds(s), f.pass()),
+		w.batch+"raise the batch size until about 80 % of the memory is used, and rescale the learning rate")
+	if x.weight = 0.25; small {
 		x.weight = 0.9
 	}
-	x.Text = fmt.Sprintf("%sbatch %d, %s a %s", f.idleWords(), n, seconds(s), f.pass())
 	if mem.ok && !f.noGPU {
-		e["memory_share"] = round(mem.v)
+		x.Evidence["memory_share"] = round(mem.v)
 		x.Text += fmt.Sprintf(", %s of the memory used", pct(mem.v))
 	}
 	x.Text += ": starting the work costs more than doing it"
@@ -214,15 +213,9 @@ func tinyBatch(f *facts) *Finding {
 // memoryShare is the job's share of the memory of its GPUs at most.
 func (f *facts) memoryShare() (out num) {
 	for _, i := range f.used {
-		g, s := f.t.GPUs[i], f.whole[i]
-		if g.Memory == 0 {
-			continue
+		if all := f.t.GPUs[i].Memory; all > 0 {
+			out = known(max(out.v, share(f.mine(i), all)))
 		}
-		mine := s.Used
-		if g.Attributed {
-			mine = s.Ours
-		}
-		out = known(max(out.v, share(mine, g.Memory)))
 	}
 	return out
 }
@@ -244,12 +237,11 @@ func pythonBound(f *facts) *Finding {
 	if f.noGPU || !f.idle.ok || f.idle.v < idleHigh || !core.ok || core.v < 0.9 {
 		return nil
 	}
-	e := f.evidence()
-	e["main_core"] = round(core.v)
-	return &Finding{Verdict: PythonBound, Confidence: medium, Evidence: e, weight: 0.3,
-		Text: fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1))),
-		Fix: []string{"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)",
-			"move work out of the loop, or into tensor operations"}}
+	x := f.finding(PythonBound, medium, numbers{"main_core": round(core.v)},
+		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1))),
+		"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)", "move work out of the loop, or into tensor operations")
+	x.weight = 0.3
+	return x
 }
 
 // steady: samples alone, always some load and never much: small kernels.
@@ -261,7 +253,9 @@ func steady(f *facts) *Finding {
 	if float64(s.Idle+s.High) >= 0.7*float64(s.N) {
 		return nil
 	}
-	return &Finding{Verdict: PythonBound, Confidence: low, Evidence: f.evidence(), weight: 0.3,
-		Text: fmt.Sprintf("the GPU was busy %s on average and never for long: work is started slower than it is done", pct(f.util.v/100)),
-		Fix:  []string{"a larger batch", "model = torch.compile(model)", "`envfix run -- …` with the probe measures the loop"}}
+	x := f.finding(PythonBound, low, nil,
+		fmt.Sprintf("the GPU was busy %s on average and never for long: work is started slower than it is done", pct(f.util.v/100)),
+		"a larger batch", "model = torch.compile(model)", "`envfix run -- …` with the probe measures the loop")
+	x.weight = 0.3
+	return x
 }

@@ -34,9 +34,8 @@ func ddpSkew(f *facts) *Finding {
 	if what == "" {
 		return nil
 	}
-	e := f.evidence()
-	e["rank"], e["ranks"], e["rank_ms"], e["median_ms"] = worst.rank(), len(f.ranks), round(most*1e3), round(median*1e3)
-	x := &Finding{Verdict: DDPSkew, Confidence: medium, Evidence: e, Gain: Gain{"steps_per_s": {round(1 / step), round(1 / (step - min(most-median, 0.95*step)))}}}
+	x := f.finding(DDPSkew, medium, numbers{"rank": worst.rank(), "ranks": len(f.ranks), "rank_ms": round(most * 1e3), "median_ms": round(median * 1e3)}, "")
+	x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / (step - min(most-median, 0.95*step)))}}
 	others := "the median rank"
 	if len(f.ranks) == 2 {
 		others = "the other"

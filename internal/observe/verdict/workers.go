@@ -27,25 +27,23 @@ func workersOverQuota(f *facts) *Finding {
 	if !throttled && !(excess && (crowded || late)) {
 		return nil
 	}
-	e := f.evidence()
-	e["workers"], e["cpus"], e["cores_used"], e["cores_wanted"] = n, cpus, round(cores), round(wanted)
+	x := f.finding(WorkersOverQuota, high, numbers{"workers": n, "cpus": cpus, "cores_used": round(cores), "cores_wanted": round(wanted)}, "",
+		append(f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))}), "or more CPUs for the container: docker run --cpus=N …")...)
 	limit := "affinity"
 	if f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus {
 		limit = "cgroup limit"
 	}
-	said := fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus, limit)
-	said = strings.Replace(said, " 1 CPUs", " 1 CPU", 1)
+	x.Text = fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus, limit)
+	x.Text = strings.Replace(x.Text, " 1 CPUs", " 1 CPU", 1)
 	if f.t.Host.Throttled > 0 {
-		e["throttled_share"] = round(f.t.Host.Throttled)
-		said += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
+		x.Evidence["throttled_share"] = round(f.t.Host.Throttled)
+		x.Text += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
 	}
 	if starved {
-		e["waiting_for_cpu_share"] = round(delay)
-		said += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay))
+		x.Evidence["waiting_for_cpu_share"] = round(delay)
+		x.Text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay))
 	}
-	fix := f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))})
-	return &Finding{Verdict: WorkersOverQuota, Confidence: high, Evidence: e, Text: said,
-		Fix: append(fix, "or more CPUs for the container: docker run --cpus=N …")}
+	return x
 }
 
 // workerRespawn: the run's time goes into starting and stopping workers at
@@ -58,13 +56,12 @@ func workerRespawn(f *facts) *Finding {
 	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits() {
 		return nil
 	}
-	ld, s, e := f.probe().Loaders[i], min(p.Edge/run, 1), f.evidence()
-	e["edge_share"], e["epochs"], e["workers"] = round(s), p.Epochs, ld.Workers
-	x := &Finding{Verdict: WorkerRespawn, Confidence: high, Evidence: e,
-		Text: fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, text.Count(ld.Workers, "worker")),
-		Fix:  f.setLoader(ld, [2]string{"persistent_workers", "True"})}
+	ld, s := f.probe().Loaders[i], min(p.Edge/run, 1)
+	x := f.finding(WorkerRespawn, high, numbers{"edge_share": round(s), "epochs": p.Epochs, "workers": ld.Workers},
+		fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, text.Count(ld.Workers, "worker")),
+		f.setLoader(ld, [2]string{"persistent_workers", "True"})...)
 	if anew { // workers that stay belong to a loader that stays
-		e["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
+		x.Evidence["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
 		x.Text = fmt.Sprintf(
 			"%s of the run starts and stops workers: the DataLoader is built anew for each of %d epochs%s",
 			pct(s), p.Epochs, at(ld.Where, ld.Own))
@@ -99,9 +96,7 @@ func compileWarmup(f *facts) *Finding {
 	if !p.Compiled || run <= 0 || p.Page.First < 0.3*run || p.Page.First < 30*p.Page.StepP50 {
 		return nil
 	}
-	e := f.evidence()
-	e["first_steps_s"] = round(p.Page.First)
-	return &Finding{Verdict: CompileWarmup, Confidence: medium, Evidence: e,
-		Text: fmt.Sprintf("torch.compile took %s of %s in the first steps: normal for a short run", seconds(p.Page.First), seconds(run)),
-		Fix:  []string{"TORCHINDUCTOR_CACHE_DIR on a disk that stays", "torch.compile(model, dynamic=True) where shapes change"}}
+	return f.finding(CompileWarmup, medium, numbers{"first_steps_s": round(p.Page.First)},
+		fmt.Sprintf("torch.compile took %s of %s in the first steps: normal for a short run", seconds(p.Page.First), seconds(run)),
+		"TORCHINDUCTOR_CACHE_DIR on a disk that stays", "torch.compile(model, dynamic=True) where shapes change")
 }
