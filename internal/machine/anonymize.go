@@ -22,66 +22,49 @@ var (
 // directory) are removed wherever they stand. A plan made from the result is
 // the one that the machine itself would get, but for paths.
 func (m Machine) Anonymize(words ...string) Machine {
-	words = slices.Clone(words)
-	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 3 })
-	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
-	clean := func(s string) string { return anonymous(s, words) }
-
+	clean := cleaner(words)
 	m.Platform.BootID = ""
 	m.Platform.Kernel = clean(m.Platform.Kernel)
-	m.GPUs = slices.Clone(m.GPUs)
-	for i := range m.GPUs {
-		m.GPUs[i].UUID = ""
-		m.GPUs[i].Use = m.GPUs[i].Use.anonymous()
-	}
-	m.Toolkits = slices.Clone(m.Toolkits)
-	for i := range m.Toolkits {
-		m.Toolkits[i].Path = clean(m.Toolkits[i].Path)
-	}
-	m.Pythons = slices.Clone(m.Pythons)
-	for i := range m.Pythons {
-		m.Pythons[i].Path = clean(m.Pythons[i].Path)
-	}
-	m.LibraryDirs = slices.Clone(m.LibraryDirs)
-	for i := range m.LibraryDirs {
-		d := &m.LibraryDirs[i]
+	m.GPUs = edited(m.GPUs, func(g *GPU) { g.UUID, g.Use = "", g.Use.anonymous() })
+	m.Toolkits = edited(m.Toolkits, func(t *Toolkit) { t.Path = clean(t.Path) })
+	m.Pythons = edited(m.Pythons, func(p *Python) { p.Path = clean(p.Path) })
+	m.LibraryDirs = edited(m.LibraryDirs, func(d *LibraryDir) {
 		d.Path, d.From = clean(d.Path), clean(d.From)
-		d.Origins = slices.Clone(d.Origins)
-		for k := range d.Origins {
-			d.Origins[k].File, d.Origins[k].Name = clean(d.Origins[k].File), clean(d.Origins[k].Name)
-		}
-	}
-	m.Installed = slices.Clone(m.Installed)
-	for i := range m.Installed {
-		m.Installed[i].Path = clean(m.Installed[i].Path)
-	}
-	m.Tools = slices.Clone(m.Tools)
-	for i := range m.Tools {
-		m.Tools[i].Path = clean(m.Tools[i].Path)
-	}
+		d.Origins = edited(d.Origins, func(o *Origin) { o.File, o.Name = clean(o.File), clean(o.Name) })
+	})
+	m.Installed = edited(m.Installed, func(p *Package) { p.Path = clean(p.Path) })
+	m.Tools = edited(m.Tools, func(t *Tool) { t.Path = clean(t.Path) })
 	env := map[string]string{}
 	for name, value := range m.Env {
 		env[name] = clean(urlHost().ReplaceAllString(value, "${1}…"))
 	}
 	m.Env = env
-	m.Notes = slices.Clone(m.Notes)
-	for i := range m.Notes {
-		m.Notes[i] = clean(m.Notes[i])
-	}
+	m.Notes = edited(m.Notes, func(n *string) { *n = clean(*n) })
 	m.fill()
 	return m
 }
 
-func anonymous(s string, words []string) string {
-	s = homePath().ReplaceAllStringFunc(s, func(p string) string {
-		part := homePath().FindStringSubmatch(p)
-		return "~" + tail(part[2])
-	})
-	s = uuid().ReplaceAllString(s, "${1}…")
-	for _, w := range words {
-		s = strings.ReplaceAll(s, w, "…")
+// edited is a copy of a list, each of its entries changed.
+func edited[T any](list []T, edit func(*T)) []T {
+	list = slices.Clone(list)
+	for i := range list {
+		edit(&list[i])
 	}
-	return s
+	return list
+}
+
+// cleaner takes out home paths, UUIDs and words, the longest first.
+func cleaner(words []string) func(string) string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) < 3 })
+	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
+	return func(s string) string {
+		s = homePath().ReplaceAllStringFunc(s, func(p string) string { return "~" + tail(homePath().FindStringSubmatch(p)[2]) })
+		s = uuid().ReplaceAllString(s, "${1}…")
+		for _, w := range words {
+			s = strings.ReplaceAll(s, w, "…")
+		}
+		return s
+	}
 }
 
 // tail returns "/…/last" of "/a/b/last"; what lies directly below the home
@@ -103,8 +86,4 @@ func tail(rest string) string {
 
 // AnonymousText is a text without home paths, UUIDs and the given words, as
 // [Machine.Anonymize] leaves them out.
-func AnonymousText(s string, words ...string) string {
-	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) < 3 })
-	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
-	return anonymous(s, words)
-}
+func AnonymousText(s string, words ...string) string { return cleaner(words)(s) }

@@ -78,13 +78,14 @@ func (d *differences) text(what, before, now string) {
 }
 
 func (d *differences) driver(before, now *Driver) {
-	a, b := before.words(), now.words()
-	d.text("driver", a.version, b.version)
+	was, loadedThen := before.words()
+	is, loadedNow := now.words()
+	d.text("driver", was, is)
 	if before == nil || now == nil {
 		return
 	}
 	d.text("kernel module", before.KernelModule, now.KernelModule)
-	d.text("loaded driver", a.loaded, b.loaded)
+	d.text("loaded driver", loadedThen, loadedNow)
 }
 
 // tools names those that are gone or at another place. A tool that came along
@@ -145,18 +146,16 @@ func label(g GPU) string {
 	return name
 }
 
-type driverWords struct{ version, loaded string }
-
-func (d *Driver) words() driverWords {
+func (d *Driver) words() (version, loaded string) {
 	if d == nil {
-		return driverWords{"none", ""}
+		return "none", ""
 	}
-	w := driverWords{d.Version.String(), d.LoadedVersion.String()}
-	w.version = cmp.Or(w.version, w.loaded)
+	loaded = d.LoadedVersion.String()
+	version = cmp.Or(d.Version.String(), loaded)
 	if d.NotLoaded {
-		w.loaded = "not loaded"
+		loaded = "not loaded"
 	}
-	return w
+	return version, loaded
 }
 
 // String returns "glibc 2.39", or "" for nil.

@@ -130,21 +130,19 @@ func (m *Machine) check() error {
 }
 
 func (m *Machine) checkSizes() error {
-	lists := []struct {
+	for _, l := range []struct {
 		name string
 		n    int
-		max  int
 	}{
-		{"gpus", len(m.GPUs), maxGPUs}, {"cuda_toolkits", len(m.Toolkits), maxList}, {"pythons", len(m.Pythons), maxList},
-		{
-			"installed",
-			len(m.Installed),
-			maxList,
-		}, {"tools", len(m.Tools), maxList}, {"env", len(m.Env), maxList}, {"notes", len(m.Notes), maxList}, {"library_dirs", len(m.LibraryDirs), maxList},
-	}
-	for _, l := range lists {
-		if l.n > l.max {
-			return fmt.Errorf("%s: %d entries; no machine has more than %d", l.name, l.n, l.max)
+		{"gpus", len(m.GPUs)}, {"cuda_toolkits", len(m.Toolkits)}, {"pythons", len(m.Pythons)}, {"installed", len(m.Installed)},
+		{"tools", len(m.Tools)}, {"env", len(m.Env)}, {"notes", len(m.Notes)}, {"library_dirs", len(m.LibraryDirs)},
+	} {
+		most := maxList
+		if l.name == "gpus" {
+			most = maxGPUs
+		}
+		if l.n > most {
+			return fmt.Errorf("%s: %d entries; no machine has more than %d", l.name, l.n, most)
 		}
 	}
 	for name, v := range m.Env {

@@ -3,10 +3,12 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
-	"envfix/internal/version"
-	"envfix/internal/xslices"
 	"slices"
 	"strings"
+
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // Class returns the facts that decide what a machine can run, and nothing else:
@@ -143,9 +145,5 @@ type classPython struct {
 }
 
 func withoutPath(all []Python) []classPython {
-	out := []classPython{}
-	for _, p := range all {
-		out = append(out, classPython{p.Version, p.Active, p.FreeThreaded, p.Arch})
-	}
-	return out
+	return filled(text.Each(all, func(p Python) classPython { return classPython{p.Version, p.Active, p.FreeThreaded, p.Arch} }))
 }

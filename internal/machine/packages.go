@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,14 +38,9 @@ func (p *DriverPackages) check() error {
 	if err := oneOf("driver_packages.manager", p.Manager, "apt-get", "dnf", "zypper"); err != nil {
 		return err
 	}
-	names := slices.Concat(p.Held, p.OwnHolds)
-	var versions []string
-	for name, v := range p.Installed {
-		names, versions = append(names, name), append(versions, v)
-	}
-	for name, v := range p.Offered {
-		names, versions = append(names, name), append(versions, v...)
-	}
+	names := slices.AppendSeq(slices.Concat(p.Held, p.OwnHolds), maps.Keys(p.Installed))
+	names = slices.AppendSeq(names, maps.Keys(p.Offered))
+	versions := slices.AppendSeq(slices.Concat(slices.Collect(maps.Values(p.Offered))...), maps.Values(p.Installed))
 	if len(names)+len(versions) > maxList {
 		return fmt.Errorf("driver_packages: %d entries are more than any driver has", len(names)+len(versions))
 	}

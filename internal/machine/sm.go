@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -58,10 +59,7 @@ func (s SM) Code() string { return fmt.Sprintf("%d%d", s.Major, s.Minor) }
 
 // Compare orders capabilities: 7.5 before 8.0 before 12.0.
 func (s SM) Compare(t SM) int {
-	if s.Major != t.Major {
-		return s.Major - t.Major
-	}
-	return s.Minor - t.Minor
+	return cmp.Or(s.Major-t.Major, s.Minor-t.Minor)
 }
 
 // Less reports whether s orders before t.

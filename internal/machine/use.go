@@ -133,23 +133,20 @@ func (m Machine) UnseenWords(u *GPUUse) string {
 	n, bytes := u.Unseen()
 	switch {
 	case n > 0:
-		what := "1 process holds"
+		what, holds := "1 process holds", " it"
 		if n > 1 {
 			what = fmt.Sprintf("%d processes hold", n)
 		}
 		if bytes > 0 {
-			what += " " + GiB(bytes)
-		} else {
-			what += " it"
+			holds = " " + GiB(bytes)
 		}
-		gone := slices.ContainsFunc(u.Processes, func(p Process) bool { return p.Unseen == UnseenGone })
-		switch {
-		case !gone && here == "this machine":
+		switch what += holds; {
+		case slices.ContainsFunc(u.Processes, func(p Process) bool { return p.Unseen == UnseenGone }):
+			return what + "; /proc does not show which"
+		case here == "this machine":
 			return what + "; PIDs here are not the machine's, so who cannot be seen"
-		case !gone:
-			return what + "; " + here + " cannot see which"
 		}
-		return what + "; /proc does not show which"
+		return what + "; " + here + " cannot see which"
 	case len(u.Processes) == 0 && m.Platform.Environment == Container && u.MemoryUsed != nil && *u.MemoryUsed >= 1<<30:
 		return GiB(*u.MemoryUsed) + " are in use; this container cannot see by whom"
 	}
@@ -162,32 +159,26 @@ func GiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<
 // WithoutUse is m without what its GPUs were doing.
 func (m Machine) WithoutUse() Machine {
 	m.KernelLog = nil
-	m.GPUs = slices.Clone(m.GPUs)
-	for i := range m.GPUs {
-		m.GPUs[i].Use = nil
-	}
+	m.GPUs = edited(m.GPUs, func(g *GPU) { g.Use = nil })
 	return m
 }
 
 // normalUse cuts what exceeds the bounds and cleans the texts of others.
 func (m *Machine) normalUse() {
 	text := func(s string) string { return clipTo(text.Printable(s), maxUseText) }
+	cleaned := func(list []string, most int) []string {
+		return edited(head(list, most), func(s *string) { *s = text(*s) })
+	}
 	for i := range m.GPUs {
 		u := m.GPUs[i].Use
 		if u == nil {
 			continue
 		}
 		c := *u
-		c.Processes = slices.Clone(head(c.Processes, maxProcesses))
-		for k := range c.Processes {
-			p := &c.Processes[k]
+		c.Processes = edited(head(c.Processes, maxProcesses), func(p *Process) {
 			p.Kind, p.User, p.Name, p.Command, p.Unseen = text(p.Kind), text(p.User), text(p.Name), text(p.Command), text(p.Unseen)
-		}
-		c.Throttle = slices.Clone(head(c.Throttle, 16))
-		for k := range c.Throttle {
-			c.Throttle[k] = text(c.Throttle[k])
-		}
-		c.ComputeMode = text(c.ComputeMode)
+		})
+		c.Throttle, c.ComputeMode = cleaned(c.Throttle, 16), text(c.ComputeMode)
 		unread := map[string]string{}
 		for k, v := range c.Unread {
 			if len(unread) < 64 {
@@ -202,17 +193,8 @@ func (m *Machine) normalUse() {
 	if m.KernelLog != nil {
 		l := *m.KernelLog
 		l.Source, l.Refused = text(l.Source), text(l.Refused)
-		l.Errors = slices.Clone(head(l.Errors, maxKernelErrors))
-		for i := range l.Errors {
-			l.Errors[i].Text, l.Errors[i].PCIAddress = text(l.Errors[i].Text), text(l.Errors[i].PCIAddress)
-		}
-		l.Lines = slices.Clone(head(l.Lines, maxKernelErrors))
-		for i := range l.Lines {
-			l.Lines[i] = text(l.Lines[i])
-		}
-		if l.Errors == nil {
-			l.Errors = []KernelError{}
-		}
+		l.Errors = filled(edited(head(l.Errors, maxKernelErrors), func(e *KernelError) { e.Text, e.PCIAddress = text(e.Text), text(e.PCIAddress) }))
+		l.Lines = cleaned(l.Lines, maxKernelErrors)
 		m.KernelLog = &l
 	}
 }
@@ -245,10 +227,7 @@ func (u *GPUUse) anonymous() *GPUUse {
 		return nil
 	}
 	c := *u
-	c.Processes = slices.Clone(u.Processes)
-	for i := range c.Processes {
-		c.Processes[i].User, c.Processes[i].Command = "", ""
-	}
+	c.Processes = edited(u.Processes, func(p *Process) { p.User, p.Command = "", "" })
 	return &c
 }
 
