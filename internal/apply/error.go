@@ -22,6 +22,8 @@ func storage(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return "no space is left on the disk"
+	case errors.Is(err, syscall.EDQUOT):
+		return "the disk quota is used up"
 	case errors.Is(err, syscall.EROFS):
 		return "the file system is read-only"
 	case errors.Is(err, fs.ErrPermission):
@@ -29,7 +31,7 @@ func storage(err error) string {
 	case errors.Is(err, syscall.EIO):
 		return "the disk reports an error"
 	}
-	return diskQuota(err)
+	return ""
 }
 
 // tooMany reports whether this process or this machine may open no more files.

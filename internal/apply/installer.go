@@ -13,66 +13,20 @@ import (
 	"envfix/internal/system"
 )
 
-// Words of pip, uv, conda and the package managers. They are the only way to tell
-// why an installer failed: all of them exit with 1, 2 or 100.
-var (
-	saysHash = []string{"do not match the hashes", "hash mismatch", "hash sum mismatch", "hashes mismatch", "checksum mismatch"}
-	saysZip  = []string{"failed to extract archive", "badzipfile", "bad zip file", "bad crc"}
-	saysDisk = []string{
-		"no space left on device",
-		"disk quota exceeded",
-		"read-only file system",
-		"you don't have enough free space",
-		"[errno 28]",
-		"[errno 122]",
-		"os error 28",
-		"os error 30",
-		"os error 122",
-	}
-	saysBusy = []string{"could not get lock", "unable to acquire the dpkg frontend lock", "is another process using it", "system management is locked"}
-	saysNone = []string{
-		"no solution found when resolving",
-		"no matching distribution found",
-		"resolutionimpossible",
-		"packagesnotfounderror",
-		"unsatisfiableerror",
-		"libmambaunsatisfiableerror",
-	}
-)
-
 // fromInstaller explains how a program ended that a step ran. log is where its
 // whole output is; "" nowhere.
 func fromInstaller(title string, e *system.ExitError, log string) *fail.Error {
-	text := lower(e.Tail)
-	out := &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s: %v", title, e), Details: e.Tail, Err: e}
-	fault := networkFault(text)
-	switch {
-	case e.By != "":
-		out.Hints = []string{fromSignal(e.By)}
-	case contains(text, saysHash):
-		out.Code, out.Again = fail.Integrity, 1 // older pips take what came of a broken connection for the file
-		out.Text += ": a file is not the one that its index announced"
-		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
-	case contains(text, saysDisk):
-		out.Code = fail.Preflight
-		out.Text += ": no space is left, or the file system is read-only"
-		out.Hints = []string{"make space, or name a place with more: `--env DIR` for the environment, XDG_CACHE_HOME for the installers' caches"}
-	case contains(text, saysBusy):
-		out.Code = fail.Busy
-		out.Hints = []string{"another package manager runs; wait until it is done, then `envfix apply --resume`"}
-	case fault != nil:
-		out.Again = fault.again
-		out.Text += ": " + fault.what
-		out.Hints = []string{fault.hint}
-	case contains(text, saysZip): // so a full disk and a broken connection end, too
-		out.Code = fail.Integrity
-		out.Text += ": a file is not the one that its index announced"
-		out.Hints = []string{"nothing was changed; try another mirror, and tell the index's owner if it stays"}
-	case contains(text, saysNone):
-		out.Text += ": no versions of the packages go together, or one does not exist for this Python and system"
-		out.Hints = []string{"ask for fewer packages, or for other versions of those that the lines above name"}
-	default:
-		out.Hints = []string{"mend what its last lines name, then run the command again"}
+	text := strings.ToLower(strings.Join(e.Tail, "\n"))
+	out := fail.Because(e, fail.Failed, fmt.Sprintf("%s: %v", title, e), "mend what its last lines name, then run the command again")
+	out.Details = e.Tail
+	if e.By != "" {
+		out.Hints[0] = fromSignal(e.By)
+	} else if i := slices.IndexFunc(faults, func(f fault) bool { return contains(text, f.words) }); i >= 0 {
+		f := faults[i]
+		out.Code, out.Again, out.Hints[0] = cmp.Or(f.code, fail.Failed), f.again, f.hint
+		if f.what != "" {
+			out.Text += ": " + f.what
+		}
 	}
 	if log != "" {
 		out.Hints = append(out.Hints, fmt.Sprintf("its whole output is in %s", log))

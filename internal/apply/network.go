@@ -3,18 +3,18 @@ package apply
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"envfix/internal/fail"
 	"envfix/internal/reach"
 )
 
-// A netFault is one way in which the network fails an installer, told from the
-// installer's words: all of them exit with 1 or 2 for everything.
-type netFault struct {
+// A fault is one way in which an installer fails, told from its words: all of them
+// exit with 1, 2 or 100 for everything.
+type fault struct {
 	words []string // one of them is in the last lines of its output, in lower case
-	what  string   // in our words
+	code  int      // 0: fail.Failed
+	what  string   // in our words; "" its own say it
 	again int      // how often it is worth another try
 	hint  string
 }
@@ -25,9 +25,34 @@ const netRetries = 3
 
 const proxyHint = reach.NetworkHint
 
-// netFaults are what pip 23 to 24, uv 0.13, conda and apt print; the first that
+const (
+	otherFile     = "a file is not the one that its index announced"
+	otherFileHint = "nothing was changed; try another mirror, and tell the index's owner if it stays"
+)
+
+// faults are what pip 23 to 24, uv 0.13, conda and apt print; the first that
 // fits counts. See TestNetworkFails for where the words come from.
-var netFaults = []netFault{
+var faults = []fault{
+	{words: []string{"do not match the hashes", "hash mismatch", "hash sum mismatch", "hashes mismatch", "checksum mismatch"},
+		code: fail.Integrity, again: 1, // older pips take what came of a broken connection for the file
+		what: otherFile, hint: otherFileHint},
+	{
+		words: []string{
+			"no space left on device",
+			"disk quota exceeded",
+			"read-only file system",
+			"you don't have enough free space",
+			"[errno 28]",
+			"[errno 122]",
+			"os error 28",
+			"os error 30",
+			"os error 122",
+		},
+		code: fail.Preflight, what: "no space is left, or the file system is read-only",
+		hint: "make space, or name a place with more: `--env DIR` for the environment, XDG_CACHE_HOME for the installers' caches",
+	},
+	{words: []string{"could not get lock", "unable to acquire the dpkg frontend lock", "is another process using it", "system management is locked"},
+		code: fail.Busy, hint: "another package manager runs; wait until it is done, then `envfix apply --resume`"},
 	{words: []string{"the network was disabled"}, // uv --offline
 		what: "it is not in uv's cache, and `--offline` uses no network",
 		hint: "drop `--offline`, or have `envfix lock bundle` bring the files from where there is a network"},
@@ -124,16 +149,20 @@ var netFaults = []netFault{
 	// pip does not say why a page of the index could not be had.
 	{words: []string{"(from versions: none)"},
 		what: "the index showed no version at all: it is out of reach, or has none for this Python and system", again: 1, hint: proxyHint},
-}
-
-// networkFault finds what the network did wrong; nil: nothing that is known.
-func networkFault(output string) *netFault {
-	for i := range netFaults {
-		if contains(output, netFaults[i].words) {
-			return &netFaults[i]
-		}
-	}
-	return nil
+	{words: []string{"failed to extract archive", "badzipfile", "bad zip file", "bad crc"}, // so a full disk and a broken connection end, too
+		code: fail.Integrity, what: otherFile, hint: otherFileHint},
+	{
+		words: []string{
+			"no solution found when resolving",
+			"no matching distribution found",
+			"resolutionimpossible",
+			"packagesnotfounderror",
+			"unsatisfiableerror",
+			"libmambaunsatisfiableerror",
+		},
+		what: "no versions of the packages go together, or one does not exist for this Python and system",
+		hint: "ask for fewer packages, or for other versions of those that the lines above name",
+	},
 }
 
 // again reports whether a step that failed with err is tried once more, after it
@@ -164,5 +193,3 @@ func backoff(tries int) time.Duration {
 	}
 	return most - rand.N(most/2)
 }
-
-func lower(lines []string) string { return strings.ToLower(strings.Join(lines, "\n")) }

@@ -1,3 +1,0 @@
-package apply
-
-func diskQuota(error) string { return "" }
