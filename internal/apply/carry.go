@@ -168,10 +168,10 @@ func pure(tags string) bool { return strings.HasSuffix(tags, "-none-any") }
 
 // What pip check and uv pip check say of two packages.
 var (
-	pipMissing  = lazy.Regexp(`^(\S+) \S+ requires ([A-Za-z0-9._-]+)\S*, which is not installed\.$`)
-	pipConflict = lazy.Regexp(`^(\S+) \S+ has requirement ([A-Za-z0-9._-]+).*, but you have \S+ \S+\.$`)
-	uvComplaint = lazy.Regexp("^The package `([A-Za-z0-9._-]+)` requires `([A-Za-z0-9._-]+)[^`]*`, but (?:it's not installed|`[^`]*` is installed)$")
-	checkTalk   = lazy.Regexp(`^(\$ .*|Using Python .*|Checked \d+ packages? in .*|Found \d+ incompatibilit(y|ies)|WARNING: .*)?$`)
+	complaintLine = lazy.Regexp("^(?:(\\S+) \\S+ requires ([A-Za-z0-9._-]+)\\S*, which is not installed\\.|" +
+		"(\\S+) \\S+ has requirement ([A-Za-z0-9._-]+).*, but you have \\S+ \\S+\\.|" +
+		"The package `([A-Za-z0-9._-]+)` requires `([A-Za-z0-9._-]+)[^`]*`, but (?:it's not installed|`[^`]*` is installed))$")
+	checkTalk = lazy.Regexp(`^(\$ .*|Using Python .*|Checked \d+ packages? in .*|Found \d+ incompatibilit(y|ies)|WARNING: .*)?$`)
 )
 
 // onlyKnown reports whether all that a check complained of is known: the
@@ -183,14 +183,9 @@ func onlyKnown(output string, known []plan.Complaint) bool {
 		if checkTalk().MatchString(line) {
 			continue
 		}
-		var m []string
-		for _, form := range []func() *regexp.Regexp{pipMissing, pipConflict, uvComplaint} {
-			if m = form().FindStringSubmatch(line); m != nil {
-				break
-			}
-		}
+		m := complaintLine().FindStringSubmatch(line)
 		if m == nil || !slices.ContainsFunc(known, func(k plan.Complaint) bool {
-			return k.Package == machine.NormalName(m[1]) && k.Needs == machine.NormalName(m[2])
+			return k.Package == machine.NormalName(m[1]+m[3]+m[5]) && k.Needs == machine.NormalName(m[2]+m[4]+m[6])
 		}) {
 			return false
 		}
@@ -253,22 +248,7 @@ func complaint(tail []string) string {
 
 // namedIn reports whether an installer's message is about a package.
 func namedIn(said, name string) bool {
-	said = strings.ToLower(said)
-	for _, form := range []string{name + "==", "`" + name + "`", "`" + name + " @", "for " + name + " ", "for " + name + "\n", "\n" + name + " ", name + " was not found"} {
-		for rest := "\n" + said; ; {
-			at := strings.Index(rest, form)
-			if at < 0 {
-				break
-			}
-			if at == 0 || !partOfName(rest[at-1]) || !partOfName(form[0]) {
-				return true
-			}
-			rest = rest[at+1:]
-		}
-	}
-	return false
-}
-
-func partOfName(c byte) bool {
-	return c == '-' || c == '_' || c == '.' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+	before := "(?:^|[^a-z0-9._-])"
+	forms := fmt.Sprintf("%[1]s%[2]s(?:==| was not found)|`%[2]s(?:`| @)|%[1]sfor %[2]s[ \\n]|\\n%[2]s ", before, regexp.QuoteMeta(name))
+	return regexp.MustCompile(forms).MatchString("\n" + strings.ToLower(said))
 }

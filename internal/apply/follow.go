@@ -98,16 +98,9 @@ func (s *screen) follow(r *run, i int) *follower {
 
 // hostOf is the host that a step's command names as its index, "" none.
 func hostOf(s plan.Step) string {
-	if s.Run == nil {
-		return ""
-	}
-	for i, a := range s.Run.Argv {
-		name, value, joined := strings.Cut(a, "=")
-		if !joined && i+1 < len(s.Run.Argv) {
-			value = s.Run.Argv[i+1]
-		}
-		if slices.Contains([]string{"--default-index", "--index-url", "--index", "-i", "--channel"}, name) {
-			if u, err := url.Parse(value); err == nil {
+	if s.Run != nil {
+		for _, index := range indexesOf(s.Run.Argv) {
+			if u, err := url.Parse(index); err == nil {
 				return u.Hostname()
 			}
 		}
@@ -228,31 +221,24 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// phases are the beginnings of lines with which an installer says that it does
-// something else now.
-var phases = []struct{ begin, means string }{
-	{
-		"Looking in",
-		"looking",
-	}, {"Using Python", "looking"}, {"Collecting package metadata", "looking"}, {"Collecting", "looking"},
-	{"Obtaining dependency", "looking"}, {"Solving environment", "choosing"},
-	{"Resolved", "downloading"}, {"Downloading and Extracting", "downloading"}, {"Downloading", "downloading"}, {"Get:", "downloading"},
-	{
-		"Prepared",
-		"installing",
-	}, {"Installing collected packages", "installing"}, {"Preparing transaction", "installing"}, {"Executing transaction", "installing"},
-	{
-		"Unpacking",
-		"installing",
-	}, {"Setting up", "installing"}, {"Building initial module", "building the kernel module"}, {"Processing triggers", "finishing"},
-	{"Installed", "finishing"}, {"Successfully installed", "finishing"},
+// phases are what an installer does, by the beginnings of the lines with which it says so.
+var phases = []struct {
+	means  string
+	begins []string
+}{
+	{"looking", []string{"Looking in", "Using Python", "Collecting", "Obtaining dependency"}},
+	{"choosing", []string{"Solving environment"}},
+	{"downloading", []string{"Resolved", "Downloading", "Get:"}},
+	{"installing", []string{"Prepared", "Installing collected packages", "Preparing transaction", "Executing transaction", "Unpacking", "Setting up"}},
+	{"building the kernel module", []string{"Building initial module"}},
+	{"finishing", []string{"Processing triggers", "Installed", "Successfully installed"}},
 }
 
 // phase tells from a line what an installer is doing; "" nothing new.
 func phase(line string) string {
 	line = strings.TrimSpace(line)
 	for _, p := range phases {
-		if strings.HasPrefix(line, p.begin) {
+		if slices.ContainsFunc(p.begins, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
 			return p.means
 		}
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 
 	"envfix/internal/fail"
@@ -66,20 +67,14 @@ func events(entries []Entry, env string) []Event {
 		if open < 0 {
 			continue
 		}
+		at := &out[open]
+		at.State = cmp.Or(map[State]string{End: "done", Failure: "failed", Waiting: "waiting", Abandoned: "abandoned"}[e.State], at.State)
 		switch e.State {
-		case End:
-			out[open].State = "done"
-		case Failure:
-			out[open].State, out[open].Step, out[open].Note = "failed", e.Step, e.Note
-		case Waiting:
-			out[open].State, out[open].Step = "waiting", e.Step
-		case Abandoned:
-			out[open].State = "abandoned"
-		case Intent:
-			out[open].Step = e.Step
+		case Intent, Waiting, Failure, End: // the last is of no step
+			at.Step = e.Step
 		}
-		if e.State == End {
-			out[open].Step = ""
+		if e.State == Failure {
+			at.Note = e.Note
 		}
 		if ended(e.State) {
 			if e.State != Recovered { // that is when it was found, not when it ended

@@ -25,6 +25,7 @@ type packager struct {
 	clean [][]string // commands that print nothing where all is well
 	check [][]string // commands that exit 0 where all is well; for root alone
 	mend  string     // what a person runs to put it in order
+	lift  string     // what lifts the hold on a package
 }
 
 var rpmLocks = []string{"/var/lib/rpm/.rpm.lock", "/usr/lib/sysimage/rpm/.rpm.lock"}
@@ -35,6 +36,7 @@ var packagers = map[string]packager{
 		clean: [][]string{{"dpkg", "--audit"}},
 		check: [][]string{{"apt-get", "check"}},
 		mend:  "`sudo dpkg --configure -a && sudo apt-get -f install`",
+		lift:  "`sudo apt-mark unhold %s`",
 	},
 	// dnf4 writes its number (dnf/lock.py); dnf5 locks the file.
 	"dnf": {
@@ -42,12 +44,14 @@ var packagers = map[string]packager{
 		pids:  []string{"/var/lib/dnf/rpmdb_lock.pid", "/var/cache/dnf/metadata_lock.pid", "/var/cache/dnf/download_lock.pid"},
 		check: [][]string{{"rpmdb", "--verifydb"}},
 		mend:  "`sudo rpmdb --rebuilddb` for a damaged database, `sudo dnf remove --duplicates` for a transaction that was cut off",
+		lift:  "`sudo dnf versionlock delete '%s'` (or taking it out of excludepkgs in /etc/dnf/dnf.conf)",
 	},
 	"zypper": { // libzypp writes its number, and empties the file
 		locks: rpmLocks,
 		pids:  []string{"/run/zypp.pid", "/var/run/zypp.pid"},
 		check: [][]string{{"rpmdb", "--verifydb"}},
 		mend:  "`sudo rpmdb --rebuilddb` for a damaged database, `sudo zypper verify` for a transaction that was cut off",
+		lift:  "`sudo zypper removelock '%s'`",
 	},
 }
 
@@ -108,7 +112,7 @@ func (m host) ready(ctx context.Context, name string, left []plan.Step) error {
 			held = append(held, h.name)
 		}
 	}
-	return heldBack(held, left)
+	return p.heldBack(held, left)
 }
 
 // idle refuses while another process uses the package manager. dpkg and rpm lock

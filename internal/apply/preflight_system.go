@@ -240,12 +240,12 @@ func (m host) space(rooms []room) error {
 
 // heldBack refuses to install what somebody holds at its version. What envfix held
 // itself, the plan lifts in a step that can be seen.
-func heldBack(held []string, left []plan.Step) error {
+func (p packager) heldBack(held []string, left []plan.Step) error {
 	for _, h := range held {
 		if slices.ContainsFunc(left, func(s plan.Step) bool { return lifts(s, h) }) || !changed(h, left) {
 			continue
 		}
-		return refused(unhold(packagersOf(left), h)+" lets it change", "%s is held at its version, and the plan changes it", h)
+		return refused(fmt.Sprintf(p.lift, h)+" lets it change", "%s is held at its version, and the plan changes it", h)
 	}
 	return nil
 }
@@ -279,14 +279,4 @@ func changed(held string, left []plan.Step) bool {
 		}
 	}
 	return false
-}
-
-func unhold(managers []string, held string) string {
-	switch {
-	case slices.Contains(managers, "dnf"):
-		return fmt.Sprintf("`sudo dnf versionlock delete '%s'` (or taking it out of excludepkgs in /etc/dnf/dnf.conf)", held)
-	case slices.Contains(managers, "zypper"):
-		return fmt.Sprintf("`sudo zypper removelock '%s'`", held)
-	}
-	return fmt.Sprintf("`sudo apt-mark unhold %s`", held)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -123,11 +124,10 @@ func lastLines(text string, n int) []string {
 }
 
 var (
-	aptRemoves   = lazy.Regexp(`^(Remv|Purg) ([a-z0-9][a-z0-9+.-]*)`)
-	dnfSection   = lazy.Regexp(`^[A-Z][A-Za-z ]*:$`)
-	dnfReplaces  = lazy.Regexp(`^ +replacing +([A-Za-z0-9][A-Za-z0-9+._-]*?)(\.(noarch|x86_64|aarch64|i686))? `)
-	dnfRow       = lazy.Regexp(`^ ([A-Za-z0-9][A-Za-z0-9+._-]*)`)
-	zypperHeader = lazy.Regexp(`^The following .*(going|have) to be REMOVED:$`)
+	aptRemoves  = lazy.Regexp(`^(Remv|Purg) ([a-z0-9][a-z0-9+.-]*)`)
+	dnfSection  = lazy.Regexp(`^[A-Z][A-Za-z ]*:$`)
+	dnfReplaces = lazy.Regexp(`^ +replacing +([A-Za-z0-9][A-Za-z0-9+._-]*?)(\.(noarch|x86_64|aarch64|i686))? `)
+	dnfRow      = lazy.Regexp(`^ ([A-Za-z0-9][A-Za-z0-9+._-]*)`)
 )
 
 // removals lists the packages that a simulated run would remove or replace by
@@ -160,60 +160,46 @@ var (
 	aptInstead   = lazy.Regexp(`^Note, selecting '([^']+)' instead of '([^']+)'`)
 	dnfVersioned = lazy.Regexp(`^ ([A-Za-z0-9][A-Za-z0-9+._-]*) +\S+ +(\S+) `)
 	dnfContinues = lazy.Regexp(`^ {2,}(?:noarch|x86_64|aarch64|i686) +(\S+) `)
-	zypperDowns  = lazy.Regexp(`^The following .*(going|have) to be downgraded:$`)
-	zypperNews   = lazy.Regexp(`^The following .*NEW .*(going|have) to be installed:$`)
 )
+
+// headings are the lines of apt and zypper below which the names stand of what is done to.
+var headings = []struct {
+	line func() *regexp.Regexp
+	does string
+}{
+	{lazy.Regexp(`^The following .*(going|have) to be REMOVED:$`), removes},
+	{lazy.Regexp(`^The following .*((going|have) to be downgraded|will be DOWNGRADED):$`), downgrades},
+	{lazy.Regexp(`^The following .*NEW .*(going|have) to be installed:$`), brings},
+}
 
 // rehearsedIn reads a rehearsal.
 func rehearsedIn(manager, said string) (out []rehearsed) {
 	section := ""
 	for line := range strings.Lines(said) {
 		line = strings.TrimRight(line, "\r\n")
-		switch manager {
-		case "apt-get":
-			out, section = aptChange(out, section, line)
-		case "dnf":
+		switch {
+		case manager == "dnf":
 			out, section = dnfChange(out, section, line)
-		case "zypper":
-			switch {
-			case strings.HasPrefix(line, "  "):
-				for _, name := range strings.Fields(line) {
-					if section != "" {
-						out = append(out, rehearsed{does: section, name: name})
-					}
-				}
-			case zypperHeader().MatchString(line):
-				section = removes
-			case zypperDowns().MatchString(line):
-				section = downgrades
-			case zypperNews().MatchString(line):
-				section = brings
-			default:
-				section = ""
+			continue
+		case section != "" && strings.HasPrefix(line, "  "):
+			out = append(out, text.Each(strings.Fields(line), func(name string) rehearsed { return rehearsed{does: section, name: name} })...)
+			continue
+		}
+		section = ""
+		for _, h := range headings {
+			if section == "" && h.line().MatchString(line) {
+				section = h.does
 			}
+		}
+		if m := aptInstalls().FindStringSubmatch(line); m != nil {
+			out = append(out, rehearsed{brings, m[1], m[2]}) // it does not tell what was named from what is needed
+		} else if m := aptRemoves().FindStringSubmatch(line); m != nil {
+			out = append(out, rehearsed{does: removes, name: m[2]})
+		} else if m := aptInstead().FindStringSubmatch(line); m != nil {
+			out = append(out, rehearsed{does: instead, name: m[1]})
 		}
 	}
 	return out
-}
-
-func aptChange(out []rehearsed, section, line string) ([]rehearsed, string) {
-	if section != "" && strings.HasPrefix(line, "  ") {
-		for _, name := range strings.Fields(line) {
-			out = append(out, rehearsed{does: section, name: name})
-		}
-		return out, section
-	}
-	section = ""
-	if line == "The following packages will be DOWNGRADED:" {
-		section = downgrades
-	} else if m := aptInstalls().FindStringSubmatch(line); m != nil {
-		out = append(out, rehearsed{brings, m[1], m[2]}) // it does not tell what was named from what is needed
-	} else if m := aptRemoves().FindStringSubmatch(line); m != nil {
-		out = append(out, rehearsed{does: removes, name: m[2]})
-	} else if m := aptInstead().FindStringSubmatch(line); m != nil {
-		out = append(out, rehearsed{does: instead, name: m[1]})
-	}
-	return out, section
 }
 
 func dnfChange(out []rehearsed, section, line string) ([]rehearsed, string) {
