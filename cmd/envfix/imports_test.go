@@ -77,9 +77,9 @@ var layers = map[string][]string{
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},
 	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
-	"internal/propose":           {"*", "internal/index", "internal/team", "internal/system"}, // uv resolves a project
-	"internal/team":              {"*", "internal/reach", "internal/system"},                  // a team's files, uv and its index
-	"internal/maintain":          {"*", "internal/system", "internal/index"},                  // the data, kept true
+	"internal/propose":           {"*", "internal/index", "internal/team"},   // uv resolves a project
+	"internal/team":              {"*", "internal/reach", "internal/system"}, // a team's files, uv and its index
+	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":                {"*"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
 	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui"},

@@ -16,7 +16,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
-	"envfix/internal/propose"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -66,14 +66,14 @@ func (f planFlags) read(ctx context.Context, q planning.Question, ask bool) func
 	dir = filepath.Join(dir, "envfix", "read")
 	address, platform := team.ParseMirrors(q.Target.Mirrors).DefaultIndex(), q.Machine.Platform
 	return func(r pep508.Requirement) (out matrix.Read) {
-		key := propose.Key(buildVersion, address, r.Name, r.Spec.String(), q.Request.Python, platform)
-		got := propose.Kept[reading](dir, key)
+		key := system.Key(buildVersion, address, r.Name, r.Spec.String(), q.Request.Python, platform)
+		got := system.Kept[reading](dir, key)
 		if got == nil || time.Since(got.At) > heldFor {
 			if !ask {
 				return out
 			}
 			got = readOn(ctx, address, r, q.Request.Python, platform)
-			propose.Keep(dir, key, got)
+			_ = system.KeepAnswer(dir, key, got)
 		}
 		if got.Page != nil {
 			out.Files = got.Page.Rows()
@@ -133,11 +133,11 @@ func (f planFlags) look(ctx context.Context, q planning.Question, ask bool) func
 				wheels[name] = v
 			}
 		}
-		key, dead := propose.Key(address, wheels, c.Python, platform), propose.Key(address)
-		if l := propose.Kept[look](dir, key); l != nil && time.Since(l.At) < heldFor {
+		key, dead := system.Key(address, wheels, c.Python, platform), system.Key(address)
+		if l := system.Kept[look](dir, key); l != nil && time.Since(l.At) < heldFor {
 			return l.Listed, true
 		}
-		if l := propose.Kept[look](dir, dead); !ask || l != nil && time.Since(l.At) < deadFor {
+		if l := system.Kept[look](dir, dead); !ask || l != nil && time.Since(l.At) < deadFor {
 			return nil, false
 		}
 		ctx, stop := context.WithTimeout(ctx, lookFor)
@@ -152,13 +152,13 @@ func (f planFlags) look(ctx context.Context, q planning.Question, ask bool) func
 		case errors.Is(err, context.Canceled):
 			return nil, false
 		case err != nil:
-			propose.Keep(dir, dead, l)
+			_ = system.KeepAnswer(dir, dead, l)
 			return nil, false
 		case len(files) == len(wheels):
 			torch := files["torch"]
 			l.Listed = &resolver.Listed{Index: client.Address(), File: torch.Name, SHA256: torch.SHA256, Day: cmp.Or(q.Request.Today, today())}
 		}
-		propose.Keep(dir, key, l)
+		_ = system.KeepAnswer(dir, key, l)
 		return l.Listed, true
 	}
 }

@@ -92,8 +92,8 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 	if q.Machine.Driver != nil {
 		driver = q.Machine.Driver.Version.String()
 	}
-	key := propose.Key(buildVersion, missing, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf)
-	if a := propose.Kept[propose.Answer](dir, key); a != nil {
+	key := system.Key(buildVersion, missing, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf)
+	if a := system.Kept[propose.Answer](dir, key); a != nil {
 		return a, nil
 	}
 	if missing && l.Index == "" {
@@ -105,7 +105,7 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 	}
 	a, err := l.Propose(ctx, q.Request)
 	if err == nil && (a.Unasked == "" || missing) {
-		propose.Keep(dir, key, a)
+		_ = system.KeepAnswer(dir, key, a)
 	}
 	return a, err
 }

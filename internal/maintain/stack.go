@@ -1,9 +1,8 @@
 package maintain
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,12 +29,12 @@ func proveStack(ctx context.Context, x *Index, m *matrix.Matrix, q ProveQuery, p
 	if len(builds) == 0 {
 		return nil, nil, nil
 	}
-	cache := newFatbinCache()
-	more, err = x.ProveStack(ctx, m, builds, index.StackOptions{Cache: cache.functions(), Missing: q.Missing, Progress: q.Progress})
+	cache, failed := counted()
+	more, err = x.ProveStack(ctx, m, builds, index.StackOptions{Cache: cache, Missing: q.Missing, Progress: q.Progress})
 	if err != nil {
-		return nil, cache.err, unreadable(err, "what was read so far is kept; the same command goes on from there")
+		return nil, failed(), unreadable(err, "what was read so far is kept; the same command goes on from there")
 	}
-	return more, cache.err, nil
+	return more, failed(), nil
 }
 
 // offeredBuilds are, with --missing, all builds whose libraries somebody may
@@ -83,78 +82,25 @@ func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	return writeData(dir, matrix.StackFile, matrix.EncodeLibraries(rows, today))
 }
 
-// A fatbinCache keeps counts in one small file per wheel, named by its sha256.
-type fatbinCache struct {
-	dir string
-	mu  sync.Mutex
-	err error // the first failure to write
-}
-
-// A cachedWheel is such a file.
-type cachedWheel struct {
-	Format    int                      `json:"format"`
-	Libraries map[string]index.Fatbins `json:"libraries"`
-}
-
-func newFatbinCache() *fatbinCache {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return &fatbinCache{err: err}
+// counted keeps what was counted in libraries, each in a small file of the user's cache;
+// failed is the first failure to keep something.
+func counted() (cache index.Cache, failed func() error) {
+	var mu sync.Mutex
+	dir, first := os.UserCacheDir()
+	if first == nil {
+		dir = filepath.Join(dir, "envfix", "fatbins")
 	}
-	return &fatbinCache{dir: filepath.Join(dir, "envfix", "fatbins")}
-}
-
-func (f *fatbinCache) functions() index.Cache {
-	if f.dir == "" {
-		return index.Cache{}
+	cache.Load = func(sha256, member string) (found index.Fatbins, ok bool) {
+		if kept := system.Kept[index.Fatbins](dir, system.Key(sha256, member)); kept != nil {
+			return *kept, true
+		}
+		return found, false
 	}
-	return index.Cache{Load: f.load, Store: f.store}
-}
-
-func (f *fatbinCache) load(sha256, member string) (index.Fatbins, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	found, ok := f.read(sha256).Libraries[member]
-	return found, ok
-}
-
-// read returns what is kept of a wheel; a file that cannot be read is none.
-func (f *fatbinCache) read(sha256 string) cachedWheel {
-	w := cachedWheel{Format: 1, Libraries: map[string]index.Fatbins{}}
-	file, err := os.Open(filepath.Join(f.dir, sha256+".json"))
-	if err != nil {
-		return w
+	cache.Store = func(sha256, member string, found index.Fatbins) {
+		err := system.KeepAnswer(dir, system.Key(sha256, member), found)
+		mu.Lock()
+		defer mu.Unlock()
+		first = cmp.Or(first, err)
 	}
-	defer file.Close()
-	var kept cachedWheel
-	if json.NewDecoder(io.LimitReader(file, 1<<20)).Decode(&kept) == nil && kept.Format == 1 && kept.Libraries != nil {
-		return kept
-	}
-	return w
-}
-
-func (f *fatbinCache) store(sha256, member string, found index.Fatbins) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	w := f.read(sha256)
-	w.Libraries[member] = found
-	if err := f.write(sha256+".json", w); err != nil && f.err == nil {
-		f.err = err
-	}
-}
-
-func (f *fatbinCache) write(name string, w cachedWheel) error {
-	b, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(f.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return system.WriteIn(root, name, b, 0o600)
+	return cache, func() error { return first }
 }

@@ -300,18 +300,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
-	dir := t.TempDir()
-	key := Key("a", 1)
-	if Kept[Answer](dir, key) != nil || key == Key("a", 2) {
-		t.Fatal("an answer that nobody kept")
-	}
-	Keep(dir, key, &Answer{Python: "3.11"})
-	if a := Kept[Answer](dir, key); a == nil || a.Python != "3.11" {
-		t.Error(a)
-	}
-}
-
 // The newest release of what was asked for decides the torch, not an old one that says
 // nothing of it.
 func TestNewestDecides(t *testing.T) {

@@ -1,13 +1,13 @@
-package propose
+package system
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
-
-	"envfix/internal/system"
 )
 
 // Key names a question: the same parts have the same answer for a day.
@@ -33,9 +33,14 @@ func Kept[Answer any](dir, key string) *Answer {
 	return &a
 }
 
-// Keep keeps an answer. Where it cannot, the question is asked again.
-func Keep(dir, key string, a any) {
-	if b, err := json.Marshal(a); dir != "" && key != "" && err == nil && os.MkdirAll(dir, 0o700) == nil {
-		_ = system.Replace(filepath.Join(dir, key+".json"), b, 0o600)
+// KeepAnswer keeps an answer. Where it cannot, and says why, the question is asked again.
+func KeepAnswer(dir, key string, a any) error {
+	b, err := json.Marshal(a)
+	if dir == "" || key == "" || err != nil {
+		return cmp.Or(err, errors.New("there is no folder for it"))
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return Replace(filepath.Join(dir, key+".json"), b, 0o600)
 }
