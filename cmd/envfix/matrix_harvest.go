@@ -68,14 +68,11 @@ EXAMPLES
 
 // matrixHarvest writes the draft of a release to a new file, or where out is "" to w.
 func matrixHarvest(ctx context.Context, torch version.Python, address, out string, w io.Writer) error {
-	m := matrixFor()
-	x, err := maintain.Open(ctx, address)
-	if err != nil {
-		return err
-	}
-	bar := progressOf("reading the index: "+x.Name(), x.Received)
-	draft, notes, err := maintain.Harvest(ctx, x, m, torch, today(), bar.step)
-	bar.end()
+	var notes []string
+	draft, err := fromIndex(ctx, address, func(x *maintain.Index, told maintain.Progress) (draft text.Quoted, err error) {
+		draft, notes, err = maintain.Harvest(ctx, x, matrixFor(), torch, today(), told)
+		return draft, err
+	})
 	if err != nil {
 		return err
 	}
@@ -83,6 +80,18 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 		fmt.Fprintf(stderr(), "envfix: warning: %s\n", ui.Clean(n))
 	}
 	return writeDraft(w, out, draft)
+}
+
+// fromIndex is what is read from the index at an address, with a line that says how far
+// that is.
+func fromIndex[T any](ctx context.Context, address string, read func(*maintain.Index, maintain.Progress) (T, error)) (T, error) {
+	x, err := maintain.Open(ctx, address)
+	if err != nil {
+		return *new(T), err
+	}
+	bar := progressOf("reading the index: "+x.Name(), x.Received)
+	defer bar.end()
+	return read(x, bar.step)
 }
 
 // writeDraft writes to a new file, or where out is "" to w.
@@ -95,14 +104,9 @@ func writeDraft(w io.Writer, out string, draft text.Quoted) error {
 
 // matrixHarvestPackage writes the rows of a package beside torch.
 func matrixHarvestPackage(ctx context.Context, r pep508.Requirement, address, out string, w io.Writer) error {
-	m := matrixFor()
-	x, err := maintain.Open(ctx, address)
-	if err != nil {
-		return err
-	}
-	bar := progressOf("reading the index: "+x.Name(), x.Received)
-	draft, err := maintain.HarvestPackage(ctx, x, m, r, today(), bar.step)
-	bar.end()
+	draft, err := fromIndex(ctx, address, func(x *maintain.Index, told maintain.Progress) (text.Quoted, error) {
+		return maintain.HarvestPackage(ctx, x, matrixFor(), r, today(), told)
+	})
 	if err != nil {
 		return err
 	}
@@ -111,13 +115,11 @@ func matrixHarvestPackage(ctx context.Context, r pep508.Requirement, address, ou
 
 // matrixHarvestFiles renews the files.yaml of a directory of data.
 func matrixHarvestFiles(ctx context.Context, dir, address string, w io.Writer) error {
-	x, err := maintain.Open(ctx, address)
-	if err != nil {
-		return err
-	}
-	bar := progressOf("reading the index: "+x.Name(), x.Received)
-	rows, missing, err := maintain.HarvestFiles(ctx, x, dir, today(), bar.step)
-	bar.end()
+	var missing []string
+	rows, err := fromIndex(ctx, address, func(x *maintain.Index, told maintain.Progress) (rows int, err error) {
+		rows, missing, err = maintain.HarvestFiles(ctx, x, dir, today(), told)
+		return rows, err
+	})
 	if err != nil {
 		return err
 	}

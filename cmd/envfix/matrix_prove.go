@@ -75,20 +75,13 @@ type proveFlags struct {
 }
 
 func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
-	m := matrixFor()
-	x, err := maintain.Open(ctx, f.index)
-	if err != nil {
-		return err
-	}
 	started := time.Now()
-	bar := progressOf("reading the index: "+x.Name(), x.Received)
-	f.query.Progress = bar.step
-	prove := func() (*maintain.Report, error) { return maintain.Prove(ctx, x, m, f.query) }
-	if f.beside.Name != "" {
-		prove = func() (*maintain.Report, error) { return maintain.ProvePackage(ctx, x, m, f.beside, bar.step) }
-	}
-	r, err := prove()
-	bar.end()
+	r, err := fromIndex(ctx, f.index, func(x *maintain.Index, told maintain.Progress) (*maintain.Report, error) {
+		if f.query.Progress = told; f.beside.Name != "" {
+			return maintain.ProvePackage(ctx, x, matrixFor(), f.beside, told)
+		}
+		return maintain.Prove(ctx, x, matrixFor(), f.query)
+	})
 	if err != nil {
 		return err
 	}
