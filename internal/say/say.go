@@ -1,6 +1,11 @@
 // Package say puts sentences together out of parts that may be missing.
 package say
 
+import (
+	"slices"
+	"strings"
+)
+
 // If is a part that is said where something is so.
 func If(so bool, part string) string { return Either(so, part, "") }
 
@@ -11,6 +16,14 @@ func Either(so bool, part, otherwise string) string {
 	}
 	return otherwise
 }
+
+// All are the parts that are said.
+func All(parts ...string) []string {
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
+
+// List is the parts that are said, with something between them.
+func List(between string, parts ...string) string { return strings.Join(All(parts...), between) }
 
 // With is a word that is known, between what is said around it; "" where there is no word.
 func With(before, word, after string) string { return If(word != "", before+word+after) }

@@ -193,22 +193,14 @@ func (v *view) briefPackages(k *plan.Keep) {
 		v.row("packages", k.Why)
 		return
 	}
-	var parts []string
-	if n := len(k.Stays); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d stay as they are", n))
+	names := text.Each(k.Changes[:min(len(k.Changes), shownChanges)], func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) })
+	if n := len(k.Changes) - shownChanges; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	if n := len(k.Changes); n > 0 {
-		names := text.Each(k.Changes[:min(n, shownChanges)], func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) })
-		if n > shownChanges {
-			names = append(names, fmt.Sprintf("%d more", n-shownChanges))
-		}
-		parts = append(parts, fmt.Sprintf("%d change: %s", n, strings.Join(names, ", ")))
-	}
-	if n := len(k.Leaves); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d cannot stay", n))
-	}
-	if len(parts) > 0 {
-		v.row("packages", strings.Join(parts, "; "))
+	count := func(of int, what string) string { return say.If(of > 0, fmt.Sprintf("%d %s", of, what)) }
+	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")), count(len(k.Leaves), "cannot stay"))
+	if parts != "" {
+		v.row("packages", parts)
 	}
 	for i, l := range k.Leaves {
 		if n := len(k.Leaves) - i; i == shownLeaves && n > 1 {

@@ -78,18 +78,9 @@ func installationWords(i *machine.Installation) string {
 	if i == nil {
 		return ""
 	}
-	var out []string
 	by := "installed"
 	by += say.With(" by ", i.By, "") + say.If(i.At != "", " on "+strings.Replace(i.At[:min(16, len(i.At))], "T", " ", 1)+" UTC")
 	by += say.With(" from ", i.From, "")
-	if by != "installed" {
-		out = append(out, by)
-	}
-	if !i.Asked && len(i.With) > 0 {
-		out = append(out, "along with "+strings.Join(i.With, ", "))
-	}
-	if i.Replaced {
-		out = append(out, "it replaced an earlier one: "+i.Why)
-	}
-	return strings.Join(out, "; ")
+	return say.List("; ", say.If(by != "installed", by), say.If(!i.Asked, say.With("along with ", strings.Join(i.With, ", "), "")),
+		say.If(i.Replaced, "it replaced an earlier one: "+i.Why))
 }

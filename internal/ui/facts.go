@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,32 +83,15 @@ func (f *factSheet) gpuRows(m machine.Machine) [][2]string {
 	}
 	var rows [][2]string
 	for _, g := range m.GPUs {
-		text := []string{Clean(g.Name)}
-		switch {
-		case !g.SM.IsZero():
-			text = append(text, "compute capability "+g.SM.String())
-		case g.GFX != "":
-			text = append(text, Clean(g.GFX))
-		case g.Vendor == machine.NVIDIA:
-			text = append(text, "compute capability unknown")
+		code := say.If(g.Vendor == machine.NVIDIA, "compute capability unknown")
+		if !g.SM.IsZero() {
+			code = "compute capability " + g.SM.String()
 		}
-		if g.MIG != "" {
-			text = append(text, "MIG "+Clean(g.MIG))
-		}
-		if g.MemoryBytes > 0 {
-			text = append(text, fmt.Sprintf("%.1f GiB", float64(g.MemoryBytes)/(1<<30)))
-		}
-		if g.Integrated {
-			text = append(text, "shares the CPU's memory")
-		}
-		if !g.Visible {
-			text = append(text, "not usable: "+whyNot(g, m.Driver))
-		}
-		if f.verbose {
-			text = append(text, Clean(joined(g.UUID, g.PCIAddress, g.PCIID)), knownFrom(g.Evidence))
-		}
-		text = slices.DeleteFunc(text, func(t string) bool { return t == "" })
-		rows = append(rows, [2]string{fmt.Sprint(g.Index), strings.Join(text, ", ")})
+		text := say.List(", ", Clean(g.Name), cmp.Or(say.If(g.SM.IsZero(), Clean(g.GFX)), code), say.With("MIG ", Clean(g.MIG), ""),
+			say.If(g.MemoryBytes > 0, fmt.Sprintf("%.1f GiB", float64(g.MemoryBytes)/(1<<30))), say.If(g.Integrated, "shares the CPU's memory"),
+			say.If(!g.Visible, "not usable: "+whyNot(g, m.Driver)),
+			say.If(f.verbose, Clean(joined(g.UUID, g.PCIAddress, g.PCIID))), say.If(f.verbose, knownFrom(g.Evidence)))
+		rows = append(rows, [2]string{fmt.Sprint(g.Index), text})
 	}
 	return rows
 }
@@ -165,24 +149,9 @@ func (f *factSheet) pythonRows(m machine.Machine) [][2]string {
 			rows = append(rows, [2]string{"…", fmt.Sprintf("%d more: `envfix facts -v`", len(m.Pythons)-i)})
 			break
 		}
-		var marks []string
-		if p.Active {
-			marks = append(marks, "active")
-		}
-		if p.ExternallyManaged {
-			marks = append(marks, "externally managed")
-		}
-		if p.FreeThreaded {
-			marks = append(marks, "free-threaded")
-		}
-		if p.Source != "" && p.Source != "system" {
-			marks = append(marks, "from "+Clean(p.Source))
-		}
-		if p.Arch != "" {
-			marks = append(marks, Clean(p.Arch))
-		}
-		text := Clean(p.Path) + say.If(len(marks) > 0, " ("+strings.Join(marks, ", ")+")")
-		rows = append(rows, [2]string{Clean(p.Version), text})
+		marks := say.List(", ", say.If(p.Active, "active"), say.If(p.ExternallyManaged, "externally managed"), say.If(p.FreeThreaded, "free-threaded"),
+			say.If(p.Source != "system", say.With("from ", Clean(p.Source), "")), Clean(p.Arch))
+		rows = append(rows, [2]string{Clean(p.Version), Clean(p.Path) + say.With(" (", marks, ")")})
 	}
 	return rows
 }
@@ -245,10 +214,6 @@ func noteRows(m machine.Machine) (r rows) {
 	return r
 }
 
-func knownFrom(evidence string) string {
-	return say.If(evidence != "", "known from "+Clean(evidence))
-}
+func knownFrom(evidence string) string { return say.With("known from ", Clean(evidence), "") }
 
-func joined(words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
-}
+func joined(words ...string) string { return say.List(" ", words...) }

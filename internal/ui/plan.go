@@ -100,10 +100,7 @@ func platformText(p machine.Platform) string {
 	if p.Libc != nil {
 		parts = append(parts, strings.TrimSpace(p.Libc.Kind+" "+p.Libc.Version.String()))
 	}
-	if p.Environment != "" && p.Environment != machine.Bare {
-		parts = append(parts, p.Environment)
-	}
-	return strings.Join(parts, ", ")
+	return say.List(", ", append(parts, say.If(p.Environment != machine.Bare, p.Environment))...)
 }
 
 func driverText(d machine.Driver) string {
@@ -286,10 +283,7 @@ func (v *view) driver(d plan.Driver, environment string) {
 	if d.Minimum != nil && d.Action != "pin" { // a branch to hold says which
 		parts = append(parts, "at least "+*d.Minimum)
 	}
-	if whose := driversOwner[environment]; whose != "" {
-		parts = append(parts, whose)
-	}
-	v.row("driver", strings.Join(parts, ", "))
+	v.row("driver", say.List(", ", append(parts, driversOwner[environment])...))
 }
 
 func (v *view) reasons(p *plan.Plan) {

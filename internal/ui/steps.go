@@ -66,19 +66,10 @@ func sizeText(p *plan.Plan) string {
 		disk += s.Disk
 	}
 	unknown := unmeasured(p)
-	var parts []string
 	about := say.Either(len(unknown) > 0, "at least ", "about ")
-	if receive > 0 && p.Target.Offline {
-		parts = append(parts, about+Size(receive)+" that must lie here already, in a cache or a folder (--offline)")
-	} else if receive > 0 {
-		parts = append(parts, about+Size(receive)+" to receive"+receiving(receive))
-	}
-	if disk > 0 {
-		parts = append(parts, about+Size(disk)+" on disk")
-	}
-	text := strings.Join(parts, ", ")
-	text += say.If(len(unknown) > 0 && text != "", "; ") + say.If(len(unknown) > 0, "not known for "+strings.Join(unknown, ", "))
-	return text
+	received := say.Either(p.Target.Offline, " that must lie here already, in a cache or a folder (--offline)", " to receive"+receiving(receive))
+	size := say.List(", ", say.If(receive > 0, about+Size(receive)+received), say.If(disk > 0, about+Size(disk)+" on disk"))
+	return say.List("; ", size, say.With("not known for ", strings.Join(unknown, ", "), ""))
 }
 
 // receiving says how long n bytes take at a rate that people know.

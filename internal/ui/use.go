@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/say"
+	"envfix/internal/text"
 )
 
 // GPUUse is a table of what each GPU is doing, in at most [Width] columns; "" where
@@ -103,24 +104,12 @@ var throttleWords = map[string]string{
 func useState(g machine.GPU, verbose bool) []string {
 	u := g.Use
 	var out []string
-	if u.ComputeMode != "" && u.ComputeMode != "default" {
-		out = append(out, "compute mode "+strings.ReplaceAll(Clip(u.ComputeMode, 20), "_", " "))
+	if u.ComputeMode != "default" {
+		out = append(out, say.With("compute mode ", strings.ReplaceAll(Clip(u.ComputeMode, 20), "_", " "), ""))
 	}
-	if g.MIGMode {
-		out = append(out, "MIG without instances")
-	}
-	if u.Persistence != nil && !*u.Persistence && verbose {
-		out = append(out, "persistence mode off")
-	}
-	var slowed []string
-	for _, t := range u.Throttle {
-		if w := throttleWords[t]; w != "" {
-			slowed = append(slowed, w)
-		}
-	}
-	if len(slowed) > 0 {
-		out = append(out, "slowed by "+strings.Join(slowed, ", "))
-	}
+	slowed := say.List(", ", text.Each(u.Throttle, func(t string) string { return throttleWords[t] })...)
+	out = say.All(append(out, say.If(g.MIGMode, "MIG without instances"), say.If(u.Persistence != nil && !*u.Persistence && verbose, "persistence mode off"),
+		say.With("slowed by ", slowed, ""))...)
 	out = append(out, memoryHealth(u, verbose)...)
 	if names := slices.Sorted(maps.Keys(u.Unread)); verbose && len(names) > 0 {
 		byReason := map[string][]string{}
