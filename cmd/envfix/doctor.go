@@ -14,6 +14,7 @@ import (
 	"envfix/internal/probe"
 	"envfix/internal/say"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -233,15 +234,8 @@ var apart = [][]string{
 // otherSubject refuses flags that exclude each other.
 func otherSubject(c *cli.Context) error {
 	for _, names := range apart {
-		var set []string
-		for _, n := range names {
-			if c.IsSet(n) {
-				set = append(set, "`--"+n+"`")
-			}
-		}
-		if len(set) > 1 {
-			return fail.Wrong(strings.Join(set, " and ")+" do not go together",
-				"ask for one of them, then for the other")
+		if set := xslices.Filter(names, c.IsSet); len(set) > 1 {
+			return fail.Wrong("`--"+strings.Join(set, "` and `--")+"` do not go together", "ask for one of them, then for the other")
 		}
 	}
 	return nil

@@ -257,13 +257,10 @@ func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patie
 // those of torch's companions that are there; and for what is wanted beside it.
 func same(patient *read.Case, torch, build string, wants []string) func(*resolver.Request) {
 	return func(r *resolver.Request) {
-		words := []string{"torch==" + torch}
-		for _, name := range []string{"torchvision", "torchaudio"} {
-			if slices.ContainsFunc(patient.Files.Dists, func(d machine.DistFiles) bool { return d.Name == name }) {
-				words = append(words, name)
-			}
-		}
-		for _, w := range append(words, wants...) {
+		beside := xslices.Filter([]string{"torchvision", "torchaudio"}, func(name string) bool {
+			return slices.ContainsFunc(patient.Files.Dists, func(d machine.DistFiles) bool { return d.Name == name })
+		})
+		for _, w := range slices.Concat([]string{"torch==" + torch}, beside, wants) {
 			if q, err := pep508.Parse(w, "the environment"); err == nil {
 				r.Requirements = append(r.Requirements, q)
 			}

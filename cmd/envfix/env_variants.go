@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -53,12 +55,8 @@ func variantOf(m *matrix.Matrix, h machine.Machine, res *resolver.Resolution) (i
 	if !ok {
 		return none("torch " + res.Choice.Torch + " is not in the data")
 	}
-	var sms []machine.SM
-	for _, g := range h.GPUs {
-		if !g.SM.IsZero() {
-			sms = append(sms, g.SM)
-		}
-	}
+	all := text.Each(h.GPUs, func(g machine.GPU) machine.SM { return g.SM })
+	sms := slices.DeleteFunc(all, machine.SM.IsZero)
 	if b, ok := release.Build(res.Choice.Build, h.Platform.OS, h.Platform.Arch); ok {
 		if f, ok := installers.Variant(b, sms); ok {
 			return f, nil

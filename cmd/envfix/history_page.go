@@ -59,10 +59,7 @@ func heldWords(g apply.Generation) string {
 		return "as it was before envfix"
 	}
 	out := text.Each(slices.Sorted(maps.Keys(g.Packages)), func(name string) string { return strings.TrimSpace(name + " " + g.Packages[name]) })
-	if g.Python != "" {
-		out = append(out, "Python "+g.Python)
-	}
-	return strings.Join(out, ", ")
+	return say.List(", ", append(out, say.With("Python ", g.Python, ""))...)
 }
 
 func provenWords(g apply.Generation) string {

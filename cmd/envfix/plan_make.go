@@ -13,6 +13,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
+	"envfix/internal/say"
 	"envfix/resolver"
 )
 
@@ -111,20 +112,9 @@ func (f planFlags) madeWith() *plan.Wish {
 // cautions are what the plan warns of beside what the resolver does: what the project
 // asks for and the plan does not follow, and data that is old.
 func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
-	out := f.wish.warnings(c)
-	if silent := q.Machine.SilentDriver(); silent != "" {
-		out = append(out, silent+": what the driver says was asked of nvidia-smi and the system's files")
-	}
-	if w := f.unfollowed(); w != "" && !f.machine.elsewhere() {
-		out = append(out, w)
-	}
-	if w := f.syncWarning(q.Target); w != "" {
-		out = append(out, w)
-	}
-	if old := matrixAge(q.Matrix, q.Request.Today); old != "" {
-		out = append(out, old)
-	}
-	return out
+	silent := say.With("", q.Machine.SilentDriver(), ": what the driver says was asked of nvidia-smi and the system's files")
+	unfollowed := say.If(!f.machine.elsewhere(), f.unfollowed())
+	return say.All(append(f.wish.warnings(c), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
 }
 
 // withOwnTools is the machine with the programs that the steps run: also the uv

@@ -159,14 +159,14 @@ func releaseRows(name string, list []resolver.PackageRelease, all bool) [][2]str
 
 // whyMachine names what the rules look at, in one line.
 func whyMachine(h machine.Machine, python string) string {
-	parts := []string{"a machine without a GPU"}
-	if len(h.GPUs) > 0 {
-		parts = nil
-	}
+	var parts []string
 	for _, g := range h.GPUs {
 		name := strings.TrimPrefix(ui.Clean(g.Name), "NVIDIA ")
 		name += say.If(!g.SM.IsZero() && !strings.Contains(name, g.SM.String()), " ("+g.SM.String()+")")
 		parts = append(parts, name)
+	}
+	if parts == nil {
+		parts = []string{"a machine without a GPU"}
 	}
 	if h.Driver != nil {
 		parts = append(parts, "driver "+h.Driver.Version.String())

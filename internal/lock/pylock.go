@@ -102,10 +102,7 @@ var (
 // an https URL without credentials and a relative path inside the folder. All
 // faults are returned together.
 func (p *Packages) Validate() error {
-	var faults []error
-	if err := oneLine(reflect.ValueOf(*p)); err != nil {
-		faults = append(faults, err)
-	}
+	faults := []error{oneLine(reflect.ValueOf(*p))}
 	if p.LockVersion != "1.0" {
 		faults = append(faults, fmt.Errorf("lock-version %q: this envfix reads 1.0", text.Clip(p.LockVersion, 120)))
 	}

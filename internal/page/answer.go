@@ -81,7 +81,7 @@ func Ask(m *matrix.Matrix, w Words) Answer {
 		}
 	}
 	a.One = one(res)
-	a.Ways = ways(m, q, res)
+	a.Ways = ways(q, res)
 	return a
 }
 

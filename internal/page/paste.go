@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"strings"
 
 	"envfix/internal/describe"
@@ -9,6 +8,7 @@ import (
 	"envfix/internal/doctor/know"
 	readers "envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -90,24 +90,10 @@ func wordsOf(h machine.Machine) Words {
 
 // foundIn says what a text told of the machine, without what it did not.
 func foundIn(h machine.Machine) []string {
-	var out []string
-	count := map[string]int{}
-	for _, g := range h.GPUs {
-		name := text.Clip(strings.TrimPrefix(g.Name, "NVIDIA "), 80)
-		if count[name]++; count[name] == 1 && name != "" {
-			out = append(out, name)
-		}
-	}
-	for i, name := range out {
-		if n := count[name]; n > 1 {
-			out[i] = fmt.Sprintf("%d × %s", n, name)
-		}
-	}
+	name := func(g machine.GPU) string { return text.Clip(strings.TrimPrefix(g.Name, "NVIDIA "), 80) }
+	out := say.All(say.Counted(text.Each(h.GPUs, name))...)
 	if h.Driver != nil && !h.Driver.Version.IsZero() {
 		out = append(out, "driver "+h.Driver.Version.String())
 	}
-	if h.Platform.OS != "" {
-		out = append(out, strings.TrimSpace(h.Platform.OS+" "+h.Platform.Arch))
-	}
-	return out
+	return say.All(append(out, say.If(h.Platform.OS != "", strings.TrimSpace(h.Platform.OS+" "+h.Platform.Arch)))...)
 }

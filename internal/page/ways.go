@@ -7,7 +7,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/machine"
-	"envfix/matrix"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -19,16 +19,12 @@ type Way struct {
 	Words  *Words `json:"words,omitempty"` // the question that is answered so; nil: the change is none of words
 }
 
-func ways(m *matrix.Matrix, q question, res *resolver.Resolution) []Way {
-	var out []Way
-	for _, n := range res.Nearest {
-		out = append(out, Way{n.Change, n.Torch, n.Build, changed(m, q, n.Change)})
-	}
-	return out
+func ways(q question, res *resolver.Resolution) []Way {
+	return text.Each(res.Nearest, func(n resolver.Nearest) Way { return Way{n.Change, n.Torch, n.Build, changed(q, n.Change)} })
 }
 
 // changed makes the change that a nearest answer names; nil where words cannot.
-func changed(m *matrix.Matrix, q question, change string) *Words {
+func changed(q question, change string) *Words {
 	w := q.words
 	change = strings.ReplaceAll(change, "`", "")
 	change, _, _ = strings.Cut(change, " (not advertised)")

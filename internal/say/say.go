@@ -2,6 +2,7 @@
 package say
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,20 @@ func All(parts ...string) []string {
 
 // List is the parts that are said, with something between them.
 func List(between string, parts ...string) string { return strings.Join(All(parts...), between) }
+
+// Counted are some things, equal ones once, with how many they are before them.
+func Counted(things []string) (out []string) {
+	count := map[string]int{}
+	for _, t := range things {
+		if count[t]++; count[t] == 1 {
+			out = append(out, t)
+		}
+	}
+	for i, t := range out {
+		out[i] = If(count[t] > 1, fmt.Sprintf("%d × ", count[t])) + t
+	}
+	return out
+}
 
 // With is a word that is known, between what is said around it; "" where there is no word.
 func With(before, word, after string) string { return If(word != "", before+word+after) }

@@ -9,6 +9,9 @@ import (
 func TestParts(t *testing.T) {
 	gpu, driver := "V100", ""
 	got := gpu + say.With(", driver ", driver, "") + say.With(" (", "7.0", ")") + say.If(driver == "", ", without one") + say.Either(gpu == "", " none", ".")
+	if got := say.List(", ", say.Counted([]string{"T4", "V100", "T4", ""})...); got != "2 × T4, V100" {
+		t.Errorf("counted %q", got)
+	}
 	if want := "V100 (7.0), without one."; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}

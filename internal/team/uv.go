@@ -15,6 +15,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
 	"envfix/internal/system"
+	"envfix/internal/text"
 )
 
 // A uvTool resolves the packages of a lock.
@@ -125,34 +126,29 @@ const pytorchHost = "download.pytorch.org"
 func (u uvTool) argv(j lock.Job) []string {
 	argv := []string{"pip", "compile", "--no-header", "--only-binary", ":all:", "--output-file", "pylock.toml",
 		"--python-version", j.Python, "--python-platform", j.Platform, "pyproject.toml"}
-	if len(j.Places) > 0 {
-		argv = append(argv, placesFile)
-	}
-	if len(j.Constraints) > 0 {
-		argv = append(argv, "--constraint", limitsFile)
-	}
-	if len(j.Overrides) > 0 {
-		argv = append(argv, "--override", overridesFile)
+	for _, part := range []struct {
+		when  bool
+		flags []string
+	}{
+		{len(j.Places) > 0, []string{placesFile}},
+		{len(j.Constraints) > 0, []string{"--constraint", limitsFile}},
+		{len(j.Overrides) > 0, []string{"--override", overridesFile}},
+		{u.alone, []string{"--no-deps"}},
+		{u.offline, []string{"--offline"}},
+	} {
+		if part.when {
+			argv = append(argv, part.flags...)
+		}
 	}
 	for _, name := range j.Build {
 		argv = append(argv, "--no-binary", name)
 	}
-	for _, o := range j.Options {
-		argv = append(argv, "--"+o)
-	}
-	if u.alone {
-		argv = append(argv, "--no-deps")
-	}
-	if u.offline {
-		argv = append(argv, "--offline")
-	}
+	argv = append(argv, text.Each(j.Options, func(o string) string { return "--" + o })...)
 	switch {
 	case u.upgrade && len(u.only) == 0:
 		argv = append(argv, "--upgrade")
 	case u.upgrade:
-		for _, p := range u.only {
-			argv = append(argv, "--upgrade-package="+p)
-		}
+		argv = append(argv, text.Each(u.only, func(p string) string { return "--upgrade-package=" + p })...)
 	}
 	return argv
 }

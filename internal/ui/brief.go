@@ -142,22 +142,13 @@ func (v *view) briefChanges(p *plan.Plan) {
 	}
 	parts, rootSteps := changesOf(p)
 	if p.Target.InPlace && len(parts) == 0 && rootSteps < len(p.Steps) {
-		what := " is changed in place"
-		if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "venv" }) { // there is none yet
-			what = " is made"
-		}
-		parts = append(parts, p.Target.Dir+what)
+		none := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "venv" })
+		parts = append(parts, p.Target.Dir+say.Either(none, " is made", " is changed in place"))
 	}
-	if rootSteps > 0 {
-		parts = append(parts, fmt.Sprintf("the system, as root (%s)", Count(rootSteps, "step")))
-	}
-	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Manual != nil && s.Manual.Reboot }) {
-		parts = append(parts, "a reboot comes between")
-	}
-	with := ""
-	if p.Target.Manager != "" {
-		with = ", with " + p.Target.Manager
-	}
+	reboots := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Manual != nil && s.Manual.Reboot })
+	parts = say.All(append(parts, say.If(rootSteps > 0, fmt.Sprintf("the system, as root (%s)", Count(rootSteps, "step"))),
+		say.If(reboots, "a reboot comes between"))...)
+	with := say.With(", with ", p.Target.Manager, "")
 	if len(parts) == 0 {
 		return // a person does it all
 	}

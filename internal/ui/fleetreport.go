@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -39,11 +40,9 @@ func FleetReport(r *fleet.Report, s Style) string {
 func countText(count map[fleet.Status]int) string {
 	var parts []string
 	for _, st := range slices.Backward(fleet.Statuses) {
-		if n := count[st]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, st))
-		}
+		parts = append(parts, say.If(count[st] > 0, fmt.Sprintf("%d %s", count[st], st)))
 	}
-	return say.Either(len(parts) == 0, "none", strings.Join(parts, ", "))
+	return cmp.Or(say.List(", ", parts...), "none")
 }
 
 // A sameReason is machines of one status with the same reasons.

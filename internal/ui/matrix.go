@@ -141,17 +141,8 @@ func gpusOf(m *matrix.Matrix, b *matrix.Build) string {
 func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
 	first := builds[0]
 	head := first.OS + " " + first.Arch
-	var parts []string
-	if !first.Glibc.IsZero() {
-		parts = append(parts, "glibc "+first.Glibc.String())
-	}
-	if !first.MacOSMin.IsZero() {
-		parts = append(parts, "macOS "+first.MacOSMin.String())
-	}
-	parts = append(parts, "Python "+first.PythonMin.String()+" - "+first.PythonMax.String())
-	if len(first.FreeThreaded) > 0 {
-		parts = append(parts, strings.Join(first.FreeThreaded, " "))
-	}
+	parts := say.List(", ", say.With("glibc ", first.Glibc.String(), ""), say.With("macOS ", first.MacOSMin.String(), ""),
+		"Python "+first.PythonMin.String()+" - "+first.PythonMax.String(), strings.Join(first.FreeThreaded, " "))
 	rows := [][]string{{"BUILD", "CUDA", "CUDNN", "DRIVER", "GPUS"}}
 	for _, b := range builds {
 		driver := say.Either(b.OS == "windows", b.Floor.Windows.String(), b.Floor.Linux.String())
@@ -166,7 +157,7 @@ func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
 			rows = append(rows, row)
 		}
 	}
-	return head + ": " + strings.Join(parts, ", ") + "\n" + table(rows)
+	return head + ": " + parts + "\n" + table(rows)
 }
 
 func capabilities(codes []matrix.Code) string {

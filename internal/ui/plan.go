@@ -52,7 +52,7 @@ func (v *view) environment(p *plan.Plan) {
 func (v *view) machine(h machine.Machine, described bool) {
 	what := platformText(h.Platform) + say.If(described, " (described)")
 	v.row("machine", what)
-	for _, g := range groups(h.GPUs) {
+	for _, g := range say.Counted(text.Each(h.GPUs, GPU)) {
 		v.row("gpu", g)
 	}
 	if len(h.GPUs) == 0 {
@@ -112,24 +112,6 @@ func driverText(d machine.Driver) string {
 		s += ", but the loaded module is " + d.LoadedVersion.String()
 	}
 	return s
-}
-
-// groups names the GPUs, equal ones once.
-func groups(gpus []machine.GPU) []string {
-	var out []string
-	count := map[string]int{}
-	for _, g := range gpus {
-		t := GPU(g)
-		if count[t]++; count[t] == 1 {
-			out = append(out, t)
-		}
-	}
-	for i, t := range out {
-		if n := count[t]; n > 1 {
-			out[i] = fmt.Sprintf("%d × %s", n, t)
-		}
-	}
-	return out
 }
 
 // GPU is one GPU in words.

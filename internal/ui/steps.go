@@ -361,17 +361,13 @@ func subject(p *plan.Plan) string {
 	who := say.Either(p.Basis.Request.Described, "the described machine", "this machine")
 	var parts []string
 	for _, g := range h.GPUs {
-		s := g.Name + say.If(!g.SM.IsZero(), ", "+g.SM.String())
-		parts = xslices.Add(parts, s)
+		parts = xslices.Add(parts, g.Name+say.With(", ", g.SM.String(), ""))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no GPU")
 	}
-	if h.Driver != nil && !h.Driver.Version.IsZero() {
-		parts = append(parts, "driver "+h.Driver.Version.String())
+	if h.Driver != nil {
+		parts = append(parts, say.With("driver ", h.Driver.Version.String(), ""))
 	}
-	if py := p.Basis.Request.Python; py != "" {
-		parts = append(parts, "Python "+py)
-	}
-	return who + " (" + strings.Join(parts, "; ") + ")"
+	return who + " (" + say.List("; ", append(parts, say.With("Python ", p.Basis.Request.Python, ""))...) + ")"
 }

@@ -140,18 +140,11 @@ func memoryHealth(u *machine.GPUUse, verbose bool) []string {
 			out = append(out, fmt.Sprintf("%d over its life", *e.Aggregate))
 		}
 	}
+	const waits = " of memory waits for a reset of the GPU"
 	if r := u.Remapped; r != nil {
-		switch {
-		case r.Failed:
-			out = append(out, "remapping a row of memory failed")
-		case r.Pending:
-			out = append(out, "a row of memory waits for a reset of the GPU")
-		}
+		out = append(out, say.Either(r.Failed, "remapping a row of memory failed", say.If(r.Pending, "a row"+waits)))
 	}
-	if u.Retiring != nil && *u.Retiring {
-		out = append(out, "a page of memory waits for a reset of the GPU")
-	}
-	return out
+	return say.All(append(out, say.If(u.Retiring != nil && *u.Retiring, "a page"+waits))...)
 }
 
 func kernelLogLine(l *machine.KernelLog) string {

@@ -31,7 +31,7 @@ func Watch(w verdict.View, head string, width int, s Style) []string {
 	}
 	for _, g := range w.GPUs {
 		add("%-3d  %-17s  %-13s  %-6s  %-5s %-6s %s", g.Index, utilWords(g.Util), gib(g.MemoryUsed)+"/"+gib(g.MemoryTotal), number(g.Power, " W", 1),
-			integer(g.Temperature, " °C"), number(g.Clock, " %", 100), slowWords(g.Slowed))
+			integer(g.Temperature, " °C"), number(g.Clock, " %", 100), say.With("slowed by ", g.Slowed, ""))
 		if g.Name != "" {
 			add("     %s", g.Name)
 		}
@@ -95,10 +95,6 @@ func utilWords(u *float64) string {
 		return "not measurable"
 	}
 	return fmt.Sprintf("%s %3.0f %%", bar(*u), *u)
-}
-
-func slowWords(s string) string {
-	return say.If(s != "", "slowed by "+s)
 }
 
 func number(v *float64, unit string, scale float64) string {
