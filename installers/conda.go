@@ -140,10 +140,7 @@ func condaVersion(spec string) string {
 
 // beforeTuring reports an NVIDIA GPU older than compute capability 7.5.
 func (b *builder) beforeTuring() bool {
-	for _, g := range b.h.GPUs {
-		if g.Vendor == machine.NVIDIA && !g.SM.IsZero() && g.SM.Less(machine.SM{Major: 7, Minor: 5}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.h.GPUs, func(g machine.GPU) bool {
+		return g.Vendor == machine.NVIDIA && !g.SM.IsZero() && g.SM.Less(machine.SM{Major: 7, Minor: 5})
+	})
 }

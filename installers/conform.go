@@ -89,12 +89,8 @@ func same(p machine.Package, want string, c *resolver.Choice) bool {
 }
 
 func rightPython(h machine.Machine, want string) bool {
-	for _, p := range h.Pythons {
-		if p.Active {
-			return isPython(p, want)
-		}
-	}
-	return false
+	p, ok := xslices.Find(h.Pythons, func(p machine.Python) bool { return p.Active })
+	return ok && isPython(p, want)
 }
 
 // leftBehind warns of what an environment in use holds and the new one will not:

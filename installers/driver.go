@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -85,7 +86,6 @@ type recipe struct {
 	headers string      // the package of the running kernel's headers; "" unknown
 	prepare []plan.Step // repository, key, headers, branch
 	flags   []string    // of the installing command
-	onDisk  bool        // apt's repository of it is a folder here (file:), which is not copied to the cache
 	lock    string      // what dnf locks before the installation; %s stands for the version or the branch
 }
 
@@ -97,11 +97,10 @@ func (b *builder) packages(d resolver.DriverChoice) {
 		b.manualDriver(why)
 		return
 	}
-	r.onDisk = r.manager == "apt-get" && b.h.DriverPackages != nil && b.h.DriverPackages.OnDisk
 	exact := b.exact(r, d)
 	spec, version := r.name, ""
 	if exact != "" {
-		spec, version = pinned(r.manager, r.name, exact), machine.Upstream(exact).String()
+		spec, version = r.name+r.words().between+exact, machine.Upstream(exact).String()
 	}
 	b.liftOwnHolds(r)
 	for i, s := range r.prepare {
@@ -116,16 +115,16 @@ func (b *builder) packages(d resolver.DriverChoice) {
 	}
 	b.add(rehearsal(r, spec, b.mayRemove()))
 	b.add(command("driver-download", "fetch the driver's packages",
-		"so that the network is out of the way when the system changes", r.command("download", spec)))
+		"so that the network is out of the way when the system changes", r.command(r.words().download, spec)))
 	install := command("driver",
 		fmt.Sprintf("install driver %s, %s kernel module", cmp.Or(version, d.Branch), d.KernelModule),
-		driverWhy(b.res), r.command("install", spec))
+		driverWhy(b.res), r.command(b.fetched(r), spec))
 	if exact != "" {
 		install.Effect = &plan.Effect{Package: r.name, Version: exact}
 	} else {
 		install.Why += "; exactly which " + d.Branch + " is what the repository holds then"
 	}
-	install.Undo = &plan.Run{Argv: r.remove(), Env: quiet(r.manager)}
+	install.Undo = &plan.Run{Argv: append(strings.Fields(r.words().remove), r.name), Env: quiet(r.manager)}
 	b.add(install)
 	b.driverVersion = version
 	b.blockNouveau(r)
@@ -182,13 +181,9 @@ func driverWhy(res *resolver.Resolution) string {
 
 // many reports a machine that is likely to have NVSwitches.
 func many(h machine.Machine) bool {
-	n := 0
-	for _, g := range h.GPUs {
-		if g.Vendor == machine.NVIDIA && (strings.Contains(g.Name, "SXM") || strings.Contains(g.Name, "HBM3") || strings.Contains(g.Name, "B200")) {
-			n++
-		}
-	}
-	return n >= 4
+	return len(xslices.Filter(h.GPUs, func(g machine.GPU) bool {
+		return g.Vendor == machine.NVIDIA && (strings.Contains(g.Name, "SXM") || strings.Contains(g.Name, "HBM3") || strings.Contains(g.Name, "B200"))
+	})) >= 4
 }
 
 // quiet is the environment in which apt asks nothing and restarts nothing:
@@ -227,13 +222,8 @@ func (b *builder) recipe(d resolver.DriverChoice) (*recipe, string) {
 	case strings.Contains(p.DistroLike, "ubuntu"):
 		return ubuntu(d.Branch, open, p.Kernel), ""
 	}
-	name := p.Distro
-	name = cmp.Or(name, "this distribution")
-	return nil, fmt.Sprintf("install driver %s with the %s kernel module by the means of %s", d.Branch, orOpen(d.KernelModule), name)
-}
-
-func orOpen(module string) string {
-	return cmp.Or(module, "open")
+	return nil, fmt.Sprintf("install driver %s with the %s kernel module by the means of %s", d.Branch, cmp.Or(d.KernelModule, "open"),
+		cmp.Or(p.Distro, "this distribution"))
 }
 
 // cudaRepo is NVIDIA's network repository for one distribution.

@@ -59,11 +59,7 @@ func debian(branch string, open bool, p machine.Platform) (*recipe, string) {
 		r.addHeaders()
 		return r, ""
 	}
-	name := "cuda-drivers"
-	if open {
-		name = "nvidia-open"
-	}
-	r := apt(name, p.Kernel)
+	r := apt(metaPackage(open), p.Kernel)
 	r.flags = append(r.flags, "--allow-downgrades") // a branch may be an older one
 	r.prepare = append(debianRepository("debian"+major, p.Arch), update)
 	r.addHeaders()

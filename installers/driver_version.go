@@ -58,44 +58,44 @@ func (b *builder) exact(r *recipe, d resolver.DriverChoice) string {
 	return best
 }
 
-// pinned names a package in one version.
-func pinned(manager, name, version string) string {
-	if manager == "dnf" {
-		return name + "-" + version
-	}
-	return name + "=" + version
+// A packageManager is the words in which one of a distribution's is told what to do.
+type packageManager struct {
+	install, remove, hold, unhold string
+	rehearse, download, fetched   string // options of install: for show, without installing, of what was downloaded
+	between                       string // a name and a version
 }
 
-// command is the command that rehearses, downloads or installs spec. The
-// installation takes what was downloaded, and nothing else.
-func (r *recipe) command(what, spec string) []string {
-	words := map[string][]string{
-		"apt-get rehearse": {"--simulate"}, "apt-get download": {"--download-only"}, "apt-get install": {"--no-download"},
-		"dnf rehearse": {"--assumeno"}, "dnf download": {"--downloadonly", "-y"}, "dnf install": {"--cacheonly", "-y"},
-		"zypper rehearse": {"--dry-run"}, "zypper download": {"--download-only"}, "zypper install": nil,
-	}[r.manager+" "+what]
-	if what == "install" && r.onDisk { // apt does not find them with the flag: "Pathname to install is not absolute"
-		words = nil
-	}
-	head := []string{r.manager, "install"}
-	if r.manager == "zypper" { // has no word for the cache alone; it does not fetch what it has
-		head = []string{r.manager, "--non-interactive", "--no-refresh", "install"}
-	}
-	return slices.Concat(head, words, r.flags, []string{spec})
+// zypper has no word for the cache alone; it does not fetch what it has.
+var packageManagers = map[string]packageManager{
+	"apt-get": {install: "apt-get install", remove: "apt-get remove -y", hold: "apt-mark hold", unhold: "apt-mark unhold",
+		rehearse: "--simulate", download: "--download-only", fetched: "--no-download", between: "="},
+	"dnf": {install: "dnf install", remove: "dnf remove -y", hold: "dnf versionlock add", unhold: "dnf versionlock delete",
+		rehearse: "--assumeno", download: "--downloadonly -y", fetched: "--cacheonly -y", between: "-"},
+	"zypper": {install: "zypper --non-interactive --no-refresh install", remove: "zypper --non-interactive remove",
+		hold: "zypper --non-interactive addlock", unhold: "zypper --non-interactive removelock", rehearse: "--dry-run", download: "--download-only", between: "="},
 }
 
-func (r *recipe) remove() []string {
-	if r.manager == "zypper" {
-		return []string{r.manager, "--non-interactive", "remove", r.name}
+func (r *recipe) words() packageManager { return packageManagers[r.manager] }
+
+// command is the command that rehearses, downloads or installs spec.
+func (r *recipe) command(options, spec string) []string {
+	return slices.Concat(strings.Fields(r.words().install+" "+options), r.flags, []string{spec})
+}
+
+// fetched has the installation take what was downloaded, and nothing else. Of a repository
+// that is a folder here apt does not find it so: "Pathname to install is not absolute".
+func (b *builder) fetched(r *recipe) string {
+	if p := b.h.DriverPackages; r.manager == "apt-get" && p != nil && p.OnDisk {
+		return ""
 	}
-	return []string{r.manager, "remove", "-y", r.name}
+	return r.words().fetched
 }
 
 // rehearsal shows what the installation would do before anything is done.
 func rehearsal(r *recipe, spec string, mayRemove []string) plan.Step {
 	s := command("driver-rehearse", "rehearse the installation",
 		"so that nothing is removed but the driver that is replaced, such as a desktop or a kernel",
-		r.command("rehearse", spec))
+		r.command(r.words().rehearse, spec))
 	s.Run.Env = maps.Clone(s.Run.Env)
 	s.Run.Env["LC_ALL"] = "C" // what it says is read
 	s.Rehearsal = &plan.Rehearsal{MayRemove: mayRemove}
@@ -127,9 +127,9 @@ func (b *builder) liftOwnHolds(r *recipe) {
 	if b.h.DriverPackages == nil || len(b.h.DriverPackages.OwnHolds) == 0 {
 		return
 	}
-	argv := map[string][]string{"apt-get": {"apt-mark", "unhold"}, "dnf": {"dnf", "versionlock", "delete"}, "zypper": {"zypper", "--non-interactive", "removelock"}}[r.manager]
 	own := slices.Sorted(slices.Values(b.h.DriverPackages.OwnHolds))
-	b.add(command("driver-unhold", "lift envfix's own hold on the driver", "an earlier plan set it, and this one sets its own", slices.Concat(argv, own)))
+	b.add(command("driver-unhold", "lift envfix's own hold on the driver", "an earlier plan set it, and this one sets its own",
+		append(strings.Fields(r.words().unhold), own...)))
 }
 
 // hold keeps what is installed at its version. It is written down first: a hold
@@ -137,12 +137,11 @@ func (b *builder) liftOwnHolds(r *recipe) {
 func (b *builder) hold(r *recipe, what string) {
 	b.add(plan.Step{ID: "driver-held", Title: "write down what envfix holds back", Why: "so that a later plan of envfix may lift it", Root: true,
 		Write: &plan.Write{Path: heldRecord, Mode: 0o644, Content: what + "\n"}})
-	argv := map[string][]string{"apt-get": {"apt-mark", "hold"}, "dnf": {"dnf", "versionlock", "add"}, "zypper": {"zypper", "--non-interactive", "addlock"}}[r.manager]
 	s := command("driver-hold", "hold the driver back from unattended upgrades",
 		"an upgrade behind one's back parts library and kernel module until the next reboot, and every job fails meanwhile",
-		append(slices.Clone(argv), what))
-	if undo := map[string][]string{"apt-get": {"apt-mark", "unhold", what}, "zypper": {"zypper", "--non-interactive", "removelock", what}}[r.manager]; undo != nil {
-		s.Undo = &plan.Run{Argv: undo}
+		append(strings.Fields(r.words().hold), what))
+	if r.manager != "dnf" {
+		s.Undo = &plan.Run{Argv: append(strings.Fields(r.words().unhold), what)}
 	}
 	b.add(s)
 }

@@ -53,7 +53,7 @@ func TestExactVersions(t *testing.T) {
 			if p.Driver.Version == nil || *p.Driver.Version != test.version {
 				t.Errorf("the plan's driver: %+v", p.Driver)
 			}
-			spec := pinned(test.packages.Manager, test.effect.Package, test.effect.Version)
+			spec := test.effect.Package + packageManagers[test.packages.Manager].between + test.effect.Version
 			var got []string
 			for _, id := range []string{"driver-rehearse", "driver-download", "driver"} {
 				argv := step(t, p, id).Run.Argv

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -45,7 +46,7 @@ func libraryPath(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) []plan
 		}
 		seen[entry] = true
 		f := plan.EnvFix{Variable: "LD_LIBRARY_PATH", Action: "remove", Value: entry}
-		dir, listed := listing(h, entry)
+		dir, _ := xslices.Find(h.LibraryDirs, func(d machine.LibraryDir) bool { return d.Path == entry })
 		f.From = dir.From
 		lower := strings.ToLower(entry)
 		switch {
@@ -55,7 +56,7 @@ func libraryPath(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) []plan
 			continue // conda's Python carries an RPATH, which comes before the variable
 		case strings.HasPrefix(entry, "/usr/lib/wsl"):
 			continue
-		case listed:
+		case dir.Files != nil:
 			file, soname := shadow(dir.Files, sonames(m, h, c))
 			if file == "" {
 				continue
@@ -73,23 +74,10 @@ func libraryPath(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) []plan
 	return fixes
 }
 
-func listing(h machine.Machine, dir string) (machine.LibraryDir, bool) {
-	for _, d := range h.LibraryDirs {
-		if d.Path == dir {
-			return d, d.Files != nil
-		}
-	}
-	return machine.LibraryDir{}, false
-}
-
 // namesCUDA reports whether a path looks like it holds NVIDIA's libraries.
 func namesCUDA(lower string) bool {
-	for _, word := range []string{"cuda", "cudnn", "nccl", "cublas", "nvidia", "nvhpc", "tensorrt"} {
-		if strings.Contains(lower, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"cuda", "cudnn", "nccl", "cublas", "nvidia", "nvhpc", "tensorrt"},
+		func(word string) bool { return strings.Contains(lower, word) })
 }
 
 // sonames returns the libraries that the build brings, as the loader asks for
@@ -175,12 +163,7 @@ func pythonVariables(h machine.Machine) []plan.EnvFix {
 // variables).
 func hidden(h machine.Machine) []plan.EnvFix {
 	v, set := h.Env["CUDA_VISIBLE_DEVICES"]
-	n := 0
-	for _, g := range h.GPUs {
-		if g.Vendor == machine.NVIDIA && g.Visible {
-			n++
-		}
-	}
+	n := len(xslices.Filter(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.Visible }))
 	if !set || n == 0 {
 		return nil
 	}
@@ -204,14 +187,10 @@ func hidden(h machine.Machine) []plan.EnvFix {
 // Without returns the value of a list variable without the entries that fixes
 // remove.
 func Without(value, sep string, variable string, fixes []plan.EnvFix) string {
-	var keep []string
-	for entry := range strings.SplitSeq(value, sep) {
-		drop := slices.ContainsFunc(fixes, func(f plan.EnvFix) bool {
+	keep := slices.DeleteFunc(strings.Split(value, sep), func(entry string) bool {
+		return entry == "" || slices.ContainsFunc(fixes, func(f plan.EnvFix) bool {
 			return f.Variable == variable && f.Action == "remove" && f.Value == entry
 		})
-		if !drop && entry != "" {
-			keep = append(keep, entry)
-		}
-	}
+	})
 	return strings.Join(keep, sep)
 }

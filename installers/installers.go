@@ -12,6 +12,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -51,9 +52,10 @@ func onPath(p *plan.Plan) plan.EnvFix {
 
 // describe copies what was decided.
 func describe(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution) *plan.Plan {
+	d := res.Driver
 	p := &plan.Plan{
 		Decision:     res.Decision,
-		Driver:       driver(res.Driver),
+		Driver:       plan.Driver{Action: d.Action, Minimum: orNull(d.Minimum.String()), Branch: orNull(d.Branch), KernelModule: orNull(d.KernelModule)},
 		Then:         res.Then,
 		Fallback:     res.Fallback,
 		Environments: res.Environments,
@@ -73,10 +75,6 @@ func describe(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *reso
 		p.Choice = *c
 	}
 	return p
-}
-
-func driver(d resolver.DriverChoice) plan.Driver {
-	return plan.Driver{Action: d.Action, Minimum: plan.Text(d.Minimum), Branch: orNull(d.Branch), KernelModule: orNull(d.KernelModule)}
 }
 
 func orNull(s string) *string {
@@ -204,26 +202,18 @@ func (b *builder) split() {
 // vendorKind says what the address of a vendor's choice is: an index, a page of
 // links, or links to single wheels; "" for PyTorch's own indexes.
 func (b *builder) vendorKind() string {
-	for _, v := range b.m.VendorIndexes {
-		if b.choice.Index != nil && v.URL == *b.choice.Index {
-			return v.Kind
-		}
-	}
-	return ""
+	v, _ := xslices.Find(b.m.VendorIndexes, func(v matrix.VendorIndex) bool { return b.choice.Index != nil && v.URL == *b.choice.Index })
+	return v.Kind
 }
 
 // tool returns a program of the machine. Where its path was shortened, as facts
 // --anonymize does, its name stands for it.
 func tool(h machine.Machine, name string) (machine.Tool, bool) {
-	for _, t := range h.Tools {
-		if t.Name == name {
-			if !whole(t.Path) {
-				t.Path = name
-			}
-			return t, true
-		}
+	t, ok := xslices.Find(h.Tools, func(t machine.Tool) bool { return t.Name == name })
+	if ok && !whole(t.Path) {
+		t.Path = name
 	}
-	return machine.Tool{}, false
+	return t, ok
 }
 
 // whole reports whether a path of the facts can be used as it is.

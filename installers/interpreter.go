@@ -1,11 +1,11 @@
 package installers
 
 import (
-	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -31,30 +31,19 @@ func (b *builder) python() string {
 // (Requires-Python), then the active one, and a virtual environment's own only where
 // there is no other.
 func (b *builder) interpreter() (machine.Python, bool) {
-	best, rank := machine.Python{}, 0
-	inUse := ""
-	if i := slices.IndexFunc(b.h.Pythons, func(p machine.Python) bool { return p.Source == "venv" && p.Active }); i >= 0 {
-		inUse = b.h.Pythons[i].Version
+	inUse, _ := xslices.Find(b.h.Pythons, func(p machine.Python) bool { return p.Source == "venv" && p.Active })
+	able := xslices.Filter(b.h.Pythons, func(p machine.Python) bool { return isPython(p, b.choice.Python) && whole(p.Path) })
+	for _, preferred := range []func(machine.Python) bool{
+		func(p machine.Python) bool { return p.Source != "venv" },
+		func(p machine.Python) bool { return p.Source != "venv" && p.Active },
+		func(p machine.Python) bool { return p.Source != "venv" && p.Version == inUse.Version },
+	} {
+		able = xslices.First(able, preferred)
 	}
-	for _, p := range b.h.Pythons {
-		if !isPython(p, b.choice.Python) || !whole(p.Path) {
-			continue
-		}
-		score := 1 // an environment's own link to its interpreter
-		if p.Source != "venv" {
-			score = 2
-		}
-		if p.Source != "venv" && p.Active {
-			score = 3
-		}
-		if p.Source != "venv" && p.Version == inUse {
-			score = 4
-		}
-		if score > rank {
-			best, rank = p, score
-		}
+	if len(able) == 0 {
+		return machine.Python{}, false
 	}
-	return best, rank > 0
+	return able[0], true
 }
 
 // isPython reports whether p is the wanted "3.12" or "3.14t".
@@ -66,18 +55,12 @@ func isPython(p machine.Python, want string) bool {
 // anyPython returns an interpreter that can make a tool environment, if possible
 // one that needs nothing more for that.
 func anyPython(h machine.Machine) (machine.Python, bool) {
-	var found *machine.Python
-	for i, p := range h.Pythons {
+	able := xslices.Filter(h.Pythons, func(p machine.Python) bool {
 		v, err := version.ParsePython(p.Version)
-		if err != nil || !whole(p.Path) || v.Compare(version.MustPython("3.8")) < 0 {
-			continue
-		}
-		if found == nil || found.NoEnsurepip && !p.NoEnsurepip {
-			found = &h.Pythons[i]
-		}
-	}
-	if found == nil {
+		return err == nil && whole(p.Path) && v.Compare(version.MustPython("3.8")) >= 0
+	})
+	if len(able) == 0 {
 		return machine.Python{}, false
 	}
-	return *found, true
+	return xslices.First(able, func(p machine.Python) bool { return !p.NoEnsurepip })[0], true
 }

@@ -90,10 +90,6 @@ func (b *builder) keepNothing(n int) string {
 
 // sort puts every package where its own properties put it.
 func (c *keeper) sort(out *plan.Keep) {
-	asked := map[string]bool{}
-	for _, q := range c.b.r.Requirements {
-		asked[q.Name] = true
-	}
 	_, seeded := byManager[c.b.t.Manager].(pip)
 	for _, d := range c.held.Dists {
 		to, chosen := c.b.choice.Packages[d.Name]
@@ -107,14 +103,14 @@ func (c *keeper) sort(out *plan.Keep) {
 			}
 		case slices.Contains(resolver.Companions(), d.Name):
 			c.leaves[d.Name] = dropped{why: "none goes with torch " + c.b.choice.Torch}
-		case asked[d.Name]:
+		case c.asked(d.Name):
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
 		case torchsLibrary(d.Name):
+			why := "the other torch does not need it"
 			if c.b.brings(d.Name) {
-				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as torch needs it"})
-			} else {
-				out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "the other torch does not need it"})
+				why = "as torch needs it"
 			}
+			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: why})
 		case d.Name == "pip" && seeded: // the new environment has one
 		case isProject(d, c.b.t): // it is installed from there
 		default:

@@ -8,7 +8,9 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // carriedFile lists, within the new environment, what was installed again.
@@ -47,7 +49,7 @@ func (b *builder) keepSteps(exe string) {
 	if len(lines) > 0 {
 		b.add(plan.Step{
 			ID:    "carried",
-			Title: fmt.Sprintf("write down the %s that cannot be copied", packages(len(lines))),
+			Title: fmt.Sprintf("write down the %s that cannot be copied", text.Count(len(lines), "package")),
 			Why:   "in their exact versions, from " + b.t.Dir,
 			Write: &plan.Write{Path: carriedFile, Mode: 0o644, Content: strings.Join(lines, "\n") + "\n"},
 		})
@@ -67,15 +69,9 @@ func (b *builder) keepSteps(exe string) {
 
 // sizeOf is what a package takes on disk, as its RECORD says.
 func (b *builder) sizeOf(name string) int64 {
-	for _, d := range b.t.Held.Dists {
-		if d.Name == name {
-			return d.Bytes
-		}
-	}
-	return 0
+	d, _ := xslices.Find(b.t.Held.Dists, func(d machine.HeldDist) bool { return d.Name == name })
+	return d.Bytes
 }
-
-func packages(n int) string { return fmt.Sprintf("%d %s", n, verb(n, "package", "packages")) }
 
 func verb(n int, one, more string) string {
 	if n == 1 {

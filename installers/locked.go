@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -128,13 +129,8 @@ func (b *builder) lockAlone(l LockedProfile) *plan.Keep {
 		return nil
 	}
 	locked := xslices.Set(l.Packages.Packages, func(k lock.Package) string { return k.Name })
-	n := 0
-	for _, d := range b.t.Held.Dists {
-		if !locked[d.Name] && d.Name != "pip" {
-			n++
-		}
-	}
-	return &plan.Keep{From: b.t.Dir, Why: fmt.Sprintf("%s alone says what is in it; %s of the present one it does not name", lock.File, packages(n))}
+	n := len(xslices.Filter(b.t.Held.Dists, func(d machine.HeldDist) bool { return !locked[d.Name] && d.Name != "pip" }))
+	return &plan.Keep{From: b.t.Dir, Why: fmt.Sprintf("%s alone says what is in it; %s of the present one it does not name", lock.File, text.Count(n, "package"))}
 }
 
 func (b *builder) locked(tool wheelTool, l LockedProfile) {

@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -34,15 +35,9 @@ func WithDistributionPython(m *matrix.Matrix, h machine.Machine, t plan.Target) 
 // builtFor reports whether the newest torch has builds for a Python.
 func builtFor(m *matrix.Matrix, python string) bool {
 	v, err := version.ParsePython(python)
-	if err != nil || len(m.Releases) == 0 {
-		return false
-	}
-	for _, b := range m.Releases[0].Builds {
-		if v.Compare(b.PythonMin) >= 0 && v.Compare(b.PythonMax) <= 0 {
-			return true
-		}
-	}
-	return false
+	return err == nil && len(m.Releases) > 0 && slices.ContainsFunc(m.Releases[0].Builds, func(b *matrix.Build) bool {
+		return v.Compare(b.PythonMin) >= 0 && v.Compare(b.PythonMax) <= 0
+	})
 }
 
 // systemPython plans a Python from the distribution, where nobody knows which that

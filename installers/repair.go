@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 )
 
 // withRepair adds to the fixes that follow from the facts those that doctor asks
@@ -12,12 +13,9 @@ func withRepair(fixes []plan.EnvFix, m *plan.Repair) []plan.EnvFix {
 	if m == nil {
 		return fixes
 	}
-	var out []plan.EnvFix
-	for _, f := range fixes {
-		if !slices.ContainsFunc(m.Fixes, func(o plan.EnvFix) bool { return o.Variable == f.Variable && o.Value == f.Value }) {
-			out = append(out, f)
-		}
-	}
+	out := xslices.Filter(fixes, func(f plan.EnvFix) bool {
+		return !slices.ContainsFunc(m.Fixes, func(o plan.EnvFix) bool { return o.Variable == f.Variable && o.Value == f.Value })
+	})
 	for _, f := range m.Fixes { // several libraries lie in one directory
 		if !slices.ContainsFunc(out, func(o plan.EnvFix) bool {
 			return o.Variable == f.Variable && o.Action == f.Action && o.Value == f.Value

@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -37,10 +38,7 @@ func installedBuild(m *matrix.Matrix, h machine.Machine, public, label, cuda str
 	if !ok {
 		return nil, false
 	}
-	for _, b := range rel.Builds {
-		if b.OS == h.Platform.OS && b.Arch == h.Platform.Arch && (b.Label == label || label == "" && b.Default && b.CUDA.MajorMinor() == cuda) {
-			return b, true
-		}
-	}
-	return nil, false
+	return xslices.Find(rel.Builds, func(b *matrix.Build) bool {
+		return b.OS == h.Platform.OS && b.Arch == h.Platform.Arch && (b.Label == label || label == "" && b.Default && b.CUDA.MajorMinor() == cuda)
+	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -48,13 +49,7 @@ func Variant(b *matrix.Build, sms []machine.SM) (VariantForce, bool) {
 // siblings are the CUDA builds of the same release for the same platform: the
 // variants among which uv chooses.
 func siblings(b *matrix.Build) []*matrix.Build {
-	var out []*matrix.Build
-	for _, s := range b.Release.Builds {
-		if s.OS == b.OS && s.Arch == b.Arch && !s.CUDA.IsZero() {
-			out = append(out, s)
-		}
-	}
-	return out
+	return xslices.Filter(b.Release.Builds, func(s *matrix.Build) bool { return s.OS == b.OS && s.Arch == b.Arch && !s.CUDA.IsZero() })
 }
 
 // variantFor is the rule of uv's provider (nvidia-variant-provider 0.0.1): a variant

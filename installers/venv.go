@@ -8,6 +8,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -278,9 +279,7 @@ func (b *builder) requirements() (first, pins, rest []string) {
 		switch {
 		case len(first) == 0: // other frameworks alone
 			rest = append(rest, held)
-		case b.choice.Index == nil:
-			first, pins = append(first, held), append(pins, held)
-		case len(first) > 1 && strings.HasPrefix(held, "numpy"): // torchvision brings it, in the call of torch's own index
+		case b.choice.Index == nil, len(first) > 1 && strings.HasPrefix(held, "numpy"): // torchvision brings it, in the call of torch's own index
 			first, pins = append(first, held), append(pins, held)
 		default: // only the default index is known to have it
 			rest = append(rest, held)
@@ -316,12 +315,11 @@ func rank(name string) int {
 }
 
 func extras(r resolver.Request, name string) string {
-	for _, q := range r.Requirements {
-		if q.Name == name && len(q.Extras) > 0 {
-			return "[" + strings.Join(q.Extras, ",") + "]"
-		}
+	q, ok := xslices.Find(r.Requirements, func(q pep508.Requirement) bool { return q.Name == name && len(q.Extras) > 0 })
+	if !ok {
+		return ""
 	}
-	return ""
+	return "[" + strings.Join(q.Extras, ",") + "]"
 }
 
 // gen is the environment that the steps work on: the one that is built aside, or

@@ -1,20 +1,19 @@
 package installers
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
 // verify is what the finished environment must prove on h.
 func verify(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *resolver.Choice) *plan.Verify {
-	v := &plan.Verify{Torch: c.Packages["torch"], CUDA: c.CUDA, CuDNN: c.CuDNN, Arches: c.Arches, Imports: imports(c)}
-	if v.Torch == "" {
-		v.Torch = c.Torch
-	}
+	v := &plan.Verify{Torch: cmp.Or(c.Packages["torch"], c.Torch), CUDA: c.CUDA, CuDNN: c.CuDNN, Arches: c.Arches, Imports: imports(c)}
 	for name := range c.Packages {
 		module, known := frameworkModules[plainFramework(name)]
 		if !known {
@@ -64,13 +63,7 @@ func imports(c *resolver.Choice) []string {
 	if withoutTorch(c) {
 		return nil
 	}
-	out := []string{"torch"}
-	for _, n := range family[1:] {
-		if _, ok := c.Packages[n]; ok {
-			out = append(out, n)
-		}
-	}
-	return out
+	return xslices.Filter(family, func(name string) bool { _, ok := c.Packages[name]; return ok || name == "torch" })
 }
 
 // toCompute is the number of GPUs that the build must compute on.
@@ -83,13 +76,10 @@ func toCompute(h machine.Machine, r resolver.Request, res *resolver.Resolution, 
 	case len(r.GPUs) > 0:
 		return len(r.GPUs)
 	}
-	n, mended := 0, c == res.Then
-	for _, g := range h.GPUs {
-		if (g.Visible || mended) && g.Vendor == vendorOf(c.Build) && g.Vendor != machine.Intel && g.Vendor != machine.Apple {
-			n++ // the proof counts torch.cuda's devices: NVIDIA's and AMD's
-		}
-	}
-	return n
+	mended := c == res.Then
+	return len(xslices.Filter(h.GPUs, func(g machine.GPU) bool { // the proof counts torch.cuda's devices: NVIDIA's and AMD's
+		return (g.Visible || mended) && g.Vendor == vendorOf(c.Build) && g.Vendor != machine.Intel && g.Vendor != machine.Apple
+	}))
 }
 
 func vendorOf(build string) string {

@@ -5,7 +5,6 @@ package plan
 
 import (
 	"envfix/internal/machine"
-	"envfix/internal/version"
 	"envfix/resolver"
 )
 
@@ -288,13 +287,4 @@ type Basis struct {
 type MatrixID struct {
 	Version string `json:"version"`
 	SHA256  string `json:"sha256"`
-}
-
-// Text returns v as a JSON string or null.
-func Text(v version.Dotted) *string {
-	if v.IsZero() {
-		return nil
-	}
-	s := v.String()
-	return &s
 }

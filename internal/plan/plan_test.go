@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"envfix/internal/machine"
-	"envfix/internal/version"
 	"envfix/resolver"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +28,7 @@ func sample(t testing.TB) *Plan {
 	p := &Plan{
 		Decision: resolver.FixDriver,
 		Choice:   resolver.Choice{Torch: "2.14.1", Build: "cu126", Python: "3.12", Index: &index, Packages: map[string]string{"torch": "2.14.1+cu126"}},
-		Driver:   Driver{Action: "install", Branch: Text(version.MustDotted("580"))},
+		Driver:   Driver{Action: "install", Branch: new("580")},
 		Warnings: []string{"a name: $(touch pwned)\n# and a line"},
 		Target:   Target{Dir: "my env's/.venv", Manager: "uv"},
 		Steps: []Step{
