@@ -2,6 +2,7 @@ package observe
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -155,10 +156,8 @@ func userName(uid int) string {
 // gpuDevices reports whether this machine has devices by which a process would
 // be seen to use a GPU.
 func gpuDevices() bool {
-	for _, name := range []string{"/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg"} {
-		if _, err := os.Stat(name); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg"}, func(name string) bool {
+		_, err := os.Stat(name)
+		return err == nil
+	})
 }

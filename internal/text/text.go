@@ -109,12 +109,7 @@ func EscapeJSON(b []byte) []byte {
 }
 
 func isPlain(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return true
+	return strings.IndexFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7e }) < 0
 }
 
 func hidden(r rune) bool {

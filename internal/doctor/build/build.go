@@ -103,12 +103,8 @@ func offersCUDA(e *evidence.Evidence) bool {
 	if !ok {
 		return !e.Limit("aarch64-cuda").Before(evidence.PythonVersion(e.Torch.Version))
 	}
-	for _, b := range r.Builds {
-		if b.OS == e.Machine.Platform.OS && b.Arch == e.Machine.Platform.Arch && !b.CUDA.IsZero() {
-			return true
-		}
-	}
-	return false
+	p := e.Machine.Platform
+	return slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool { return b.OS == p.OS && b.Arch == p.Arch && !b.CUDA.IsZero() })
 }
 
 // xpu reports whether an Intel GPU is what it is about.
@@ -226,12 +222,9 @@ func cudaOnApple(e *evidence.Evidence) (out evidence.Findings) {
 // onlyIntegrated reports whether every GPU of a vendor is a processor's own: the
 // discrete one may be unlisted.
 func onlyIntegrated(e *evidence.Evidence, vendor string) bool {
-	for _, g := range e.Machine.GPUs {
-		if g.Vendor == vendor && !strings.Contains(g.Name, "Graphics") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
+		return g.Vendor == vendor && !strings.Contains(g.Name, "Graphics")
+	})
 }
 
 // rocmTarget: the ROCm build has no kernels for the GPU's target.

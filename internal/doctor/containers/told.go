@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -68,12 +69,8 @@ var nestedWords = lazy.Regexp(`(?i)\b(?:docker|podman|containerd)\b`)
 
 // mentions reports whether a line that was kept as evidence of the place holds a word.
 func mentions(e *evidence.Evidence, re interface{ MatchString(string) bool }) bool {
-	for _, s := range []evidence.Quote{e.Place.Container, e.Place.LXC, e.Says.Unseen} {
-		if re.MatchString(s.Text) {
-			return true
-		}
-	}
-	return false
+	kept := []evidence.Quote{e.Place.Container, e.Place.LXC, e.Says.Unseen}
+	return slices.ContainsFunc(kept, func(s evidence.Quote) bool { return re.MatchString(s.Text) })
 }
 
 // podman: its containers get their GPUs by CDI. Source: docs.nvidia.com, container

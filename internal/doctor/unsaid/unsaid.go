@@ -124,25 +124,19 @@ func hypotheses(e *evidence.Evidence) []hypothesis {
 	if onlyAMD(e) {
 		return ofAMD(e)
 	}
-	var out []hypothesis
-	for _, ask := range []func(*evidence.Evidence) (hypothesis, bool){
+	var likely, possible []hypothesis
+	for _, ask := range []func(*evidence.Evidence) hypothesis{
 		maybeOldDriver, maybeContainer, maybeCPUBuild, maybeNoDriver, maybeHidden,
 		maybeOtherPython,
 	} {
-		if h, ok := ask(e); ok {
-			out = append(out, h)
+		switch h := ask(e); {
+		case h.likely:
+			likely = append(likely, h)
+		case h.text != "":
+			possible = append(possible, h)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b hypothesis) int {
-		switch {
-		case a.likely == b.likely:
-			return 0
-		case a.likely:
-			return -1
-		}
-		return 1
-	})
-	return out
+	return append(likely, possible...)
 }
 
 func onlyAMD(e *evidence.Evidence) bool {
@@ -176,14 +170,14 @@ func withoutTorch(e *evidence.Evidence) bool {
 	return ollama && e.Torch.Version == "" && !e.Torch.SeesNone()
 }
 
-func maybeCPUBuild(e *evidence.Evidence) (hypothesis, bool) {
+func maybeCPUBuild(e *evidence.Evidence) (h hypothesis) {
 	if !e.Torch.CUDA.IsZero() || bundled(e) || withoutTorch(e) {
-		return hypothesis{}, false
+		return
 	}
 	if v := evidence.PythonVersion(e.Torch.Version); e.Torch.Label != "" && !v.IsZero() {
-		return hypothesis{}, false // its label says what it is
+		return // its label says what it is
 	}
-	h := hypothesis{cause: "torch_cpu_wheel", text: "the CPU build of torch is installed",
+	h = hypothesis{cause: "torch_cpu_wheel", text: "the CPU build of torch is installed",
 		test: evidence.AskTorch + " ends in None then", then: evidence.IfSo + "{torch}"}
 	if !e.Did.CondaInstall.IsZero() {
 		h.cause, h.then = "torch_cpu_conda", evidence.IfSo+e.Knowledge.Checks["PY025"].Fix[1]
@@ -191,18 +185,18 @@ func maybeCPUBuild(e *evidence.Evidence) (hypothesis, bool) {
 	// On Linux the default index carries the CUDA build.
 	h.likely = e.Machine.Platform.OS == "windows" || e.Machine.Driver != nil || !e.Place.Conda.IsZero() ||
 		e.Torch.Version == ""
-	return h, true
+	return h
 }
 
 // maybeOldDriver: the newest torch's own build asks for a driver that is newer than
 // the one that is here.
-func maybeOldDriver(e *evidence.Evidence) (hypothesis, bool) {
+func maybeOldDriver(e *evidence.Evidence) (h hypothesis) {
 	d := e.Machine.Driver
 	if e.Matrix == nil || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || withoutTorch(e) {
-		return hypothesis{}, false
+		return
 	}
 	if e.Torch.Version != "" && !defaultIs(e, 13) || !e.Did.CondaCUDA.IsZero() { // conda was told which CUDA
-		return hypothesis{}, false
+		return
 	}
 	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))
 	floor := e.Driver().FloorOf(f)
@@ -210,15 +204,15 @@ func maybeOldDriver(e *evidence.Evidence) (hypothesis, bool) {
 		return hypothesis{likely: true, cause: "gpu_too_old_for_wheel",
 			text: fmt.Sprintf("torch is of CUDA 13, which needs driver %s, and %d is the last branch that drives the %s: an older torch, or another GPU",
 				floor, a.LastBranch, evidence.NameOf(*g)),
-			test: evidence.AskTorch + " ends in 13.0 or more then"}, true
+			test: evidence.AskTorch + " ends in 13.0 or more then"}
 	}
 	if ok && d.Version.Less(floor) {
 		return hypothesis{likely: true, cause: "driver_too_old",
 			text: fmt.Sprintf("the driver %s is too old for a torch of CUDA 13, which needs %s: update the driver to %d or newer, or install a build for CUDA 12",
 				d.Version, floor, floor.Major()),
-			test: evidence.AskTorch + " ends in 13.0 or more then"}, true
+			test: evidence.AskTorch + " ends in 13.0 or more then"}
 	}
-	return hypothesis{}, false
+	return
 }
 
 // leftBehind is a GPU that no driver as new as floor drives; nil where there is none.
@@ -253,31 +247,31 @@ func newestLabel(m *matrix.Matrix) string {
 	return ""
 }
 
-func maybeNoDriver(e *evidence.Evidence) (hypothesis, bool) {
+func maybeNoDriver(e *evidence.Evidence) (h hypothesis) {
 	if e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || !e.Says.SMIInside.IsZero() {
-		return hypothesis{}, false
+		return
 	}
 	return hypothesis{likely: e.Torch.Version == "" || !e.Torch.CUDA.IsZero(), cause: "driver_missing",
-		text: "the NVIDIA driver is missing or not loaded", test: "`nvidia-smi` fails then"}, true
+		text: "the NVIDIA driver is missing or not loaded", test: "`nvidia-smi` fails then"}
 }
 
-func maybeContainer(e *evidence.Evidence) (hypothesis, bool) {
+func maybeContainer(e *evidence.Evidence) (h hypothesis) {
 	if e.Place.Container.IsZero() {
-		return hypothesis{}, false
+		return
 	}
 	if !e.Says.SMIInside.IsZero() {
 		return hypothesis{likely: true, cause: "container_no_gpu",
 			text: "the container has what nvidia-smi needs and not what CUDA needs: it was given single devices, or no capability compute: " +
 				"start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-			test: "`ls /dev/nvidia-uvm` in it fails then, or `ldconfig -p` shows no libcuda.so.1"}, true
+			test: "`ls /dev/nvidia-uvm` in it fails then, or `ldconfig -p` shows no libcuda.so.1"}
 	}
 	return hypothesis{likely: true, cause: "container_no_gpu", text: "the container was started without a GPU (docker: `--gpus all`)",
-		test: "`nvidia-smi` inside the container fails then, and works on the host"}, true
+		test: "`nvidia-smi` inside the container fails then, and works on the host"}
 }
 
-func maybeHidden(e *evidence.Evidence) (hypothesis, bool) {
+func maybeHidden(e *evidence.Evidence) (h hypothesis) {
 	if _, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; set {
-		return hypothesis{}, false
+		return
 	}
 	show := "`printenv CUDA_VISIBLE_DEVICES`"
 	if e.Machine.Platform.OS == "windows" {
@@ -286,15 +280,15 @@ func maybeHidden(e *evidence.Evidence) (hypothesis, bool) {
 	return hypothesis{
 		cause: "env_cuda_visible_devices", text: "a variable hides the GPU",
 		test: show + " prints -1, or a GPU that is not there",
-	}, true
+	}
 }
 
-func maybeOtherPython(e *evidence.Evidence) (hypothesis, bool) {
+func maybeOtherPython(e *evidence.Evidence) (h hypothesis) {
 	if bundled(e) || withoutTorch(e) || e.Torch.Rank == evidence.ByTorch {
-		return hypothesis{}, false
+		return
 	}
 	return hypothesis{cause: "torch_duplicate_install", text: "another Python runs than the one that torch was installed for",
-		test: "`python -c \"import torch; print(torch.__file__)\"` shows whose torch it is"}, true
+		test: "`python -c \"import torch; print(torch.__file__)\"` shows whose torch it is"}
 }
 
 // Unread are the notes of a machine that mean a fault, by their words.

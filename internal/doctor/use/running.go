@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // ownLibrary are the libraries whose loss means something to torch.
@@ -21,12 +22,9 @@ func replacedUnder(e *evidence.Evidence) (out evidence.Findings) {
 	if r == nil {
 		return
 	}
-	var gone []string
-	for _, f := range r.Gone {
-		if ownLibrary().MatchString(path.Base(f)) && !strings.HasPrefix(path.Base(f), "libcuda.so") {
-			gone = append(gone, f)
-		}
-	}
+	gone := xslices.Filter(r.Gone, func(f string) bool {
+		return ownLibrary().MatchString(path.Base(f)) && !strings.HasPrefix(path.Base(f), "libcuda.so")
+	})
 	if len(gone) == 0 {
 		return
 	}

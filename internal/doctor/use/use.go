@@ -13,13 +13,7 @@ import (
 
 // used are NVIDIA's GPUs of which it is known what they do.
 func used(e *evidence.Evidence) []machine.GPU {
-	var out []machine.GPU
-	for _, g := range e.Machine.GPUs {
-		if g.Vendor == machine.NVIDIA && g.Use != nil {
-			out = append(out, g)
-		}
-	}
-	return out
+	return xslices.Filter(e.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.Use != nil })
 }
 
 // defaultGPU is the GPU that a program gets that asks for none: cuda:0. -1: not known.

@@ -8,6 +8,8 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
+	"envfix/matrix"
 )
 
 // raspberry: the CUDA indexes have nothing for it, and it has no use for them.
@@ -188,30 +190,20 @@ func labelExists(e *evidence.Evidence, v, label string) bool {
 	if !ok {
 		return true
 	}
-	for _, b := range r.Builds {
-		if b.Label == label {
-			return true
-		}
-	}
-	return false
+	return labelled(r, label)
+}
+
+func labelled(r *matrix.Release, label string) bool {
+	return slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool { return b.Label == label })
 }
 
 // badIndex is the label of an index URL under which there is nothing.
 func badIndex(e *evidence.Evidence) (string, evidence.Quote) {
 	s := e.Did.Index
 	m := evidence.IndexLabel().FindStringSubmatch(s.Text)
-	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" {
+	if m == nil || e.Matrix == nil || m[1] == "cpu" || m[1] == "xpu" || slices.Contains(e.Limit("old-indexes").Values, m[1]) ||
+		slices.ContainsFunc(e.Matrix.Releases, func(r *matrix.Release) bool { return labelled(r, m[1]) }) {
 		return "", evidence.Quote{}
-	}
-	if slices.Contains(e.Limit("old-indexes").Values, m[1]) {
-		return "", evidence.Quote{}
-	}
-	for _, r := range e.Matrix.Releases {
-		for _, b := range r.Builds {
-			if b.Label == m[1] {
-				return "", evidence.Quote{}
-			}
-		}
 	}
 	return m[1], s
 }
@@ -221,14 +213,12 @@ func indexFix(e *evidence.Evidence, label string) []string {
 	if strings.HasPrefix(label, "rocm") {
 		kind, releases = "rocm", 9
 	}
-	seen := map[string]bool{}
 	var have []string
 	if e.Matrix != nil {
 		for _, r := range e.Matrix.Releases[:min(releases, len(e.Matrix.Releases))] {
 			for _, b := range r.Builds {
-				if strings.HasPrefix(b.Label, kind) && !seen[b.Label] && len(have) < 6 {
-					seen[b.Label] = true
-					have = append(have, b.Label)
+				if strings.HasPrefix(b.Label, kind) && len(have) < 6 {
+					have = xslices.Add(have, b.Label)
 				}
 			}
 		}

@@ -1,6 +1,9 @@
 package verdict
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Thresholds, with where they come from. XProf: op_stats_to_input_pipeline_analysis.cc;
 // TraceML: policy.py; SageMaker: debugger-rulesconfig; kineto: tb_plugin.
@@ -186,12 +189,9 @@ func (f *facts) foreign(i int) bool {
 func share(a, b int64) float64 { return float64(a) / float64(b) }
 
 func (f *facts) touchedGPU() bool {
-	for _, p := range f.t.Processes {
-		if p.GPUFiles || p.Probe != nil && (p.Probe.CUDAInit || p.Probe.onDevice()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.t.Processes, func(p Process) bool {
+		return p.GPUFiles || p.Probe != nil && (p.Probe.CUDAInit || p.Probe.onDevice())
+	})
 }
 
 // mean averages a measurement over the used GPUs, or over all where none was

@@ -174,10 +174,6 @@ func withBus(g machine.GPU, p pciGPU, onBus bool, o Options) machine.GPU {
 // integrated knows NVIDIA's GPUs that share the CPU's memory by their names:
 // "Orin (nvgpu)", "NVIDIA Thor", "NVIDIA GB10".
 func integrated(name string) bool {
-	for _, mark := range []string{"(nvgpu)", "Thor", "GB10", "Tegra", "Jetson"} {
-		if strings.Contains(name, mark) {
-			return true
-		}
-	}
-	return false
+	marks := []string{"(nvgpu)", "Thor", "GB10", "Tegra", "Jetson"}
+	return slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(name, mark) })
 }

@@ -44,12 +44,9 @@ func Path(h *sysroot.Host) []machine.LibraryDir {
 
 // within reports whether a file lies below one of some directories.
 func within(h *sysroot.Host, file string, dirs []string) bool {
-	for _, dir := range dirs {
-		if real := h.ResolvedDir(dir); strings.HasPrefix(file, dir+"/") || h.Root == "" && strings.HasPrefix(file, real+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return strings.HasPrefix(file, dir+"/") || h.Root == "" && strings.HasPrefix(file, h.ResolvedDir(dir)+"/")
+	})
 }
 
 // wheelLibraries are the libraries that NVIDIA's packages brought, by name.
