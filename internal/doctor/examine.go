@@ -58,12 +58,16 @@ func judge(e *evidence.Evidence) evidence.Found {
 	var found evidence.Found
 	for _, r := range rooms {
 		if r.Find != nil {
-			found = found.With(r.Find(e), e.Knowledge)
+			var out evidence.Findings
+			r.Find(e, &out)
+			found = found.With(out, e.Knowledge)
 		}
 	}
 	for _, r := range rooms {
 		if r.After != nil {
-			found = found.With(r.After(e, found), e.Knowledge)
+			var out evidence.Findings
+			r.After(e, found, &out)
+			found = found.With(out, e.Knowledge)
 		}
 	}
 	return found

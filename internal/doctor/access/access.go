@@ -12,7 +12,7 @@ import (
 
 // visibleDevices: the variable hides the GPUs. An index that does not exist hides
 // itself and everything after it.
-func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
+func visibleDevices(e *evidence.Evidence, out *evidence.Findings) {
 	_, trouble := e.Has(append([]string{"cuda-ordinal", "torch-unknown-error"}, evidence.NoDevice...)...)
 	if !trouble && !e.Torch.SeesNone() && e.Pasted {
 		return
@@ -29,12 +29,11 @@ func visibleDevices(e *evidence.Evidence) (out evidence.Findings) {
 			}
 		}
 	}
-	return out
 }
 
 // hiddenElsewhere: this shell has not the variable, and a program that is started here gets
 // it: a notebook by its kernel, what reads .env, a script that sets it itself.
-func hiddenElsewhere(e *evidence.Evidence) (out evidence.Findings) {
+func hiddenElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || e.Torch.NoCUDA || len(e.GPU().Visible()) == 0 {
 		return
 	}
@@ -54,7 +53,6 @@ func hiddenElsewhere(e *evidence.Evidence) (out evidence.Findings) {
 			f.As(evidence.Warning) // a notebook says nothing of it
 		}
 	}
-	return out
 }
 
 // hidden says how a value of a variable hides GPUs; "" it does not. One that is named twice
@@ -141,7 +139,7 @@ func unhide(name string, said evidence.Quote) []string {
 
 // noDevFiles: Slurm writes this word where a job asked for no GPU: to take the
 // variable away gives none. Source: slurm.schedmd.com, gres.html.
-func noDevFiles(e *evidence.Evidence) (out evidence.Findings) {
+func noDevFiles(e *evidence.Evidence, out *evidence.Findings) {
 	for _, name := range hiding {
 		if first, _, _ := strings.Cut(e.Machine.Env[name], ","); strings.TrimSpace(first) == "NoDevFiles" {
 			out.Find("ACC011", evidence.Proven, e.From.Env[name], e.Torch.AvailableAt).
@@ -149,14 +147,13 @@ func noDevFiles(e *evidence.Evidence) (out evidence.Findings) {
 				Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
 		}
 	}
-	return out
 }
 
 var processesAsked = lazy.Regexp(`(?i)` + evidence.ProcessCount)
 
 // moreProcesses: a launcher starts more processes than the variable leaves GPUs,
 // and each takes the GPU of its number.
-func moreProcesses(e *evidence.Evidence) (out evidence.Findings) {
+func moreProcesses(e *evidence.Evidence, out *evidence.Findings) {
 	asked := e.Did.Launch
 	ordinal, failed := e.Has("cuda-ordinal")
 	list, _, _ := strings.Cut(e.Machine.Env["CUDA_VISIBLE_DEVICES"], " ")
@@ -170,13 +167,12 @@ func moreProcesses(e *evidence.Evidence) (out evidence.Findings) {
 			Says("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible).
 			Do("as many processes as the variable names GPUs")
 	}
-	return out
 }
 
 // lateVariable: a script sets the variable below its import of torch. Since torch
 // 1.12 that may be too late even before the first call of CUDA (pytorch issue
 // 80876).
-func lateVariable(e *evidence.Evidence) (out evidence.Findings) {
+func lateVariable(e *evidence.Evidence, out *evidence.Findings) {
 	imported, set := e.Did.ImportTorch, e.Did.SetDevices
 	if imported.IsZero() || set.IsZero() || imported.File != set.File || imported.Line >= set.Line {
 		return
@@ -184,11 +180,10 @@ func lateVariable(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("ACC003", evidence.Hint, imported, set).
 		Says("CUDA_VISIBLE_DEVICES is set after torch was imported").
 		Do("set it in the shell, or in the first lines of the script, before `import torch`")
-	return out
 }
 
 // permission: a device that may not be opened.
-func permission(e *evidence.Evidence) (out evidence.Findings) {
+func permission(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("rocm-kfd-permission", "nvml-permission")
 	if !ok {
 		return
@@ -198,22 +193,20 @@ func permission(e *evidence.Evidence) (out evidence.Findings) {
 		check = "ROC003"
 	}
 	out.Find(check, evidence.Likely.Loose(), s).Of("device_permissions")
-	return out
 }
 
 // sharedMemory: /dev/shm refuses, whatever the wording.
-func sharedMemory(e *evidence.Evidence) (out evidence.Findings) {
+func sharedMemory(e *evidence.Evidence, out *evidence.Findings) {
 	if s, ok := e.Has("nccl-shm"); ok && strings.Contains(strings.ToLower(s.Text), "permission") {
 		out.Find("MG001", evidence.Likely, s).
 			Says("/dev/shm may not be written by this user").
 			Do("`sudo chmod 1777 /dev/shm`")
 	}
-	return out
 }
 
 // spawnedWorker: on Windows and macOS a worker imports the program anew, and one without
 // the guard starts workers itself. Source: docs.python.org, multiprocessing, programming guidelines.
-func spawnedWorker(e *evidence.Evidence) (out evidence.Findings) {
+func spawnedWorker(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("worker-exited")
 	if os := e.Machine.Platform.OS; h == nil || os != "windows" && os != "macos" {
 		return
@@ -222,12 +215,11 @@ func spawnedWorker(e *evidence.Evidence) (out evidence.Findings) {
 		Say("a DataLoader worker ended: here each one imports the program anew, which must be written for that").
 		Do("put what starts the training under `if __name__ == \"__main__\":`; in a notebook the dataset's class belongs in a file of its own",
 			"`num_workers=0` shows the error that the worker had")
-	return out
 }
 
 // innerInterface: NCCL takes the first interface that it finds, and that of a container's
 // bridge leads to no other machine. Source: docs.nvidia.com, NCCL, NCCL_SOCKET_IFNAME.
-func innerInterface(e *evidence.Evidence) (out evidence.Findings) {
+func innerInterface(e *evidence.Evidence, out *evidence.Findings) {
 	s, failed := e.Has("nccl-socket", "nccl-remote", "nccl-system", "nccl-timeout")
 	at := e.Jobs.Interface
 	if !failed || at.IsZero() {
@@ -237,13 +229,12 @@ func innerInterface(e *evidence.Evidence) (out evidence.Findings) {
 		Say("NCCL talks over the bridge of containers on this machine, which leads to no other one").
 		Do("on every node: `export NCCL_SOCKET_IFNAME=^docker,br-,virbr,veth,lo`, or the interface by its name, as `ip -brief addr` lists it",
 			"where gloo is used too, GLOO_SOCKET_IFNAME with that name")
-	return out
 }
 
 // missingGPU: several GPUs of one kind are on the bus, and nvidia-smi lists fewer.
 // A GPU of another kind may simply be one that this driver does not know, and a
 // container may be given less than the host has.
-func missingGPU(e *evidence.Evidence) (out evidence.Findings) {
+func missingGPU(e *evidence.Evidence, out *evidence.Findings) {
 	n := len(e.Machine.GPUs)
 	if !e.Listed || n == 0 || len(e.Bus) <= n || e.Machine.Platform.Environment == machine.Container ||
 		slices.ContainsFunc(e.Bus, func(s string) bool { return s != e.Bus[0] }) {
@@ -251,12 +242,11 @@ func missingGPU(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("DRV014", evidence.Strong, e.From.Bus, e.From.GPU).
 		Says("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)
-	return out
 }
 
 // noPeers: some series of GeForce have no peer access at all, so no setting of the machine
 // is in the way.
-func noPeers(e *evidence.Evidence) (out evidence.Findings) {
+func noPeers(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("p2p-disable", "cuda-ipc")
 	if !ok || !strings.Contains(s.Text, "peer access is not supported") {
 		return
@@ -270,5 +260,4 @@ func noPeers(e *evidence.Evidence) (out evidence.Findings) {
 			}
 		}
 	}
-	return out
 }

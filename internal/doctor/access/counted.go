@@ -14,7 +14,7 @@ var launched = lazy.Regexp(`(?i)(?:nproc[_-]per[_-]node|num[_-]processes|tensor[
 
 // tooMany: the program asks for the second GPU of one. How many there are is known where
 // a list of them was read.
-func tooMany(e *evidence.Evidence) (out evidence.Findings) {
+func tooMany(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("cuda-ordinal")
 	n := len(xslices.Filter(e.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA }))
 	if h == nil || n == 0 || !e.Listed && e.Says.GPUs == 0 {
@@ -28,12 +28,11 @@ func tooMany(e *evidence.Evidence) (out evidence.Findings) {
 	if m := launched().FindStringSubmatch(e.Did.Launch.Text); m != nil {
 		f.Do(fmt.Sprintf("as many processes as GPUs: `torchrun --nproc-per-node=%d`", n), "or fewer: every process takes one GPU")
 	}
-	return out
 }
 
 // loginNode: a cluster's GPUs are in its compute nodes, and what is asked on the login
 // node has neither a GPU nor nvidia-smi.
-func loginNode(e *evidence.Evidence) (out evidence.Findings) {
+func loginNode(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("smi-not-found")
 	if !ok || e.Place.Cluster.IsZero() || !e.Place.Container.IsZero() || strings.Contains(e.Place.Cluster.Text, "SLURM_JOB_GPUS") {
 		return
@@ -42,11 +41,10 @@ func loginNode(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("ACC011", evidence.Strong.Exact(), at...).
 		Say("this is a node of a cluster without an NVIDIA driver, such as its login node: the GPUs are in other nodes").
 		Do("ask the scheduler for one: `srun --gres=gpu:1 --pty nvidia-smi` shows it", "in a job's script: `#SBATCH --gres=gpu:1`")
-	return out
 }
 
 // tooManyLeft: what is visible is counted anew, from 0.
-func tooManyLeft(e *evidence.Evidence) (out evidence.Findings) {
+func tooManyLeft(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("cuda-ordinal")
 	v := strings.Trim(e.Machine.Env["CUDA_VISIBLE_DEVICES"], ",")
 	if h == nil || v == "" || strings.Trim(v, "0123456789,") != "" {
@@ -62,12 +60,11 @@ func tooManyLeft(e *evidence.Evidence) (out evidence.Findings) {
 	f.Says("the program asks for a GPU number that is not there: CUDA_VISIBLE_DEVICES leaves %d GPUs, numbered 0 to %d", n, n-1).
 		Do(fmt.Sprintf("as many processes on a node as GPUs: `torchrun --nproc-per-node=%d`, in Slurm `--ntasks-per-node=%d`", n, n),
 			"the number of a process on its node is LOCAL_RANK (SLURM_LOCALID), not RANK")
-	return out
 }
 
 // plainJob: Slurm gives a job the GPUs that it asks for, and hides the others.
 // Source: slurm.schedmd.com, gres.html.
-func plainJob(e *evidence.Evidence) (out evidence.Findings) {
+func plainJob(e *evidence.Evidence, out *evidence.Findings) {
 	j := e.Jobs
 	if j.Plain.IsZero() || !j.GPU.IsZero() {
 		return
@@ -82,11 +79,10 @@ func plainJob(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("ACC011", evidence.Likely, j.Plain, s).
 		Say("the job of Slurm asked for no GPU, so it sees none").
 		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
-	return out
 }
 
 // fewerCounted: torch counts as many GPUs as the variable names, and there are more.
-func fewerCounted(e *evidence.Evidence) (out evidence.Findings) {
+func fewerCounted(e *evidence.Evidence, out *evidence.Findings) {
 	v := strings.Trim(e.Machine.Env["CUDA_VISIBLE_DEVICES"], ",")
 	there := max(e.Says.GPUs, len(e.Machine.GPUs))
 	n := len(strings.Split(v, ","))
@@ -97,17 +93,15 @@ func fewerCounted(e *evidence.Evidence) (out evidence.Findings) {
 		Says("torch counts %d of %d GPUs, those that CUDA_VISIBLE_DEVICES=%s names", n, there, v).
 		Do("`unset CUDA_VISIBLE_DEVICES`, unless the scheduler set it: then ask the scheduler for more").
 		As(evidence.Warning)
-	return out
 }
 
 // perTask: Slurm gives each task its own GPU, which is the first and only one there.
 // Source: slurm.schedmd.com, srun, --gpus-per-task.
-func perTask(e *evidence.Evidence) (out evidence.Findings) {
+func perTask(e *evidence.Evidence, out *evidence.Findings) {
 	if said := e.Jobs.PerTask; !said.IsZero() && e.Jobs.Counted == 1 {
 		out.Find("ACC011", evidence.Likely, said, e.Jobs.CountedAt).As(evidence.Note).Of("expectation_misread").
 			Says("with --gpus-per-task=1 each task sees one GPU, which is cuda:0 in it: that is as it was asked for").
 			Do("one process per GPU: leave it so, and use `cuda:0` in every task",
 				"one process with all of them: `srun --ntasks=1 --gres=gpu:4`, without --gpus-per-task")
 	}
-	return out
 }

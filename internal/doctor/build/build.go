@@ -13,7 +13,7 @@ import (
 // cpuBuild: torch was built without CUDA. Whose fault that is depends on who
 // installed it and where. conda's builds carry no label; the wheels that Windows
 // gets by default call themselves +cpu.
-func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
+func cpuBuild(e *evidence.Evidence, out *evidence.Findings) {
 	if !missesCUDA(e) {
 		return
 	}
@@ -51,7 +51,6 @@ func cpuBuild(e *evidence.Evidence) (out evidence.Findings) {
 	default:
 		out.Find("PY001", weight, said...).With(f)
 	}
-	return out
 }
 
 // signsOfNVIDIA reports whether anything tells of a GPU of NVIDIA's.
@@ -129,7 +128,7 @@ func noCUDA(e *evidence.Evidence) (evidence.Quote, bool) {
 }
 
 // rocmOnNVIDIA: the build for ROCm, and the GPU is NVIDIA's.
-func rocmOnNVIDIA(e *evidence.Evidence) (out evidence.Findings) {
+func rocmOnNVIDIA(e *evidence.Evidence, out *evidence.Findings) {
 	t := e.Torch
 	switch {
 	case !e.GPU().Of(machine.NVIDIA) || e.GPU().Of(machine.AMD):
@@ -142,11 +141,10 @@ func rocmOnNVIDIA(e *evidence.Evidence) (out evidence.Findings) {
 			Says("the ROCm build was asked for, and the GPU is NVIDIA's").
 			Do("{torch}")
 	}
-	return out
 }
 
 // cudaOnAMD: a build for CUDA, or a program that asks for it, and the GPU is AMD's.
-func cudaOnAMD(e *evidence.Evidence) (out evidence.Findings) {
+func cudaOnAMD(e *evidence.Evidence, out *evidence.Findings) {
 	if !e.GPU().Of(machine.AMD) || e.GPU().Of(machine.NVIDIA) {
 		return
 	}
@@ -159,12 +157,11 @@ func cudaOnAMD(e *evidence.Evidence) (out evidence.Findings) {
 			Says("torch %s is a CUDA build, and the GPU is AMD's", t.Named())
 	case !trouble || t.HIP != "":
 	case e.Machine.Driver == nil && e.Place.WSL.IsZero() && e.From.GFX.IsZero() && !asked:
-		needsROCm(e, &out, said)
+		needsROCm(e, out, said)
 	case t.Label == "" && asked:
 		out.Find("ROC002", evidence.Likely.Loose(), e.Did.Index, gpu, said).
 			Says("the ROCm build was asked for, and it sees no GPU")
 	}
-	return out
 }
 
 // needsROCm: where ROCm builds are, it is the build that does not fit; elsewhere the GPU.
@@ -186,7 +183,7 @@ func needsROCm(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote
 
 // cudaOnIntel: a build for CUDA, or a program that asks for it, and the GPU is Intel's; or
 // the build for Intel's GPUs on one that it does not serve.
-func cudaOnIntel(e *evidence.Evidence) (out evidence.Findings) {
+func cudaOnIntel(e *evidence.Evidence, out *evidence.Findings) {
 	g, t := e.GPU().First(machine.Intel), e.Torch
 	if g == nil || e.GPU().Of(machine.NVIDIA) {
 		return
@@ -205,18 +202,16 @@ func cudaOnIntel(e *evidence.Evidence) (out evidence.Findings) {
 			Do("Arc, and Core Ultra: the XPU build, `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`, and the device `xpu`",
 				"an older one (UHD, Iris): the CPU, or another machine")
 	}
-	return out
 }
 
 // cudaOnApple: a program asks for CUDA, and the GPU is Apple's.
-func cudaOnApple(e *evidence.Evidence) (out evidence.Findings) {
+func cudaOnApple(e *evidence.Evidence, out *evidence.Findings) {
 	if said, trouble := noCUDA(e); trouble && e.GPU().Of(machine.Apple) && !e.GPU().Of(machine.NVIDIA) &&
 		e.Machine.Platform.Arch != "x86_64" {
 		out.Find("HW001", evidence.Likely, e.From.GPU, said).
 			Says("Apple's GPU does not run CUDA; PyTorch uses it as the device mps").
 			Do("use `device = \"mps\"` in place of `\"cuda\"`")
 	}
-	return out
 }
 
 // onlyIntegrated reports whether every GPU of a vendor is a processor's own: the
@@ -228,7 +223,7 @@ func onlyIntegrated(e *evidence.Evidence, vendor string) bool {
 }
 
 // rocmTarget: the ROCm build has no kernels for the GPU's target.
-func rocmTarget(e *evidence.Evidence) (out evidence.Findings) {
+func rocmTarget(e *evidence.Evidence, out *evidence.Findings) {
 	g := e.GPU().First(machine.AMD)
 	label := e.Torch.Label
 	if e.Torch.HIP != "" && !strings.HasPrefix(label, "rocm") {
@@ -257,11 +252,10 @@ func rocmTarget(e *evidence.Evidence) (out evidence.Findings) {
 			f.Do(append(slices.Clone(e.Check("ROC001").Fix[1:]), "no build of PyTorch's own has kernels for it; AMD's own wheels may, for some")...)
 		}
 	}
-	return out
 }
 
 // xformersCPU: xformers says which torch it found; a +cpu there is the reason.
-func xformersCPU(e *evidence.Evidence) (out evidence.Findings) {
+func xformersCPU(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
 			out.Find("PY001", evidence.Likely, h.At).
@@ -269,13 +263,11 @@ func xformersCPU(e *evidence.Evidence) (out evidence.Findings) {
 				Do("{torch}")
 		}
 	}
-	return out
 }
 
 // workingROCm: torch says that it sees the GPU, so that a name of ROCm is no fault.
-func workingROCm(e *evidence.Evidence) (out evidence.Findings) {
+func workingROCm(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Torch.SeesGPU() && e.Torch.HIP != "" && len(e.Hits) == 0 {
 		out.Deny("ROC002")
 	}
-	return out
 }

@@ -15,7 +15,7 @@ var tensorTypes = lazy.Regexp(`(?i)Input type \((torch\.(?:cuda\.)?)(\w+)Tensor\
 var scalarTypes = lazy.Regexp(`(?i)Input type \(([\w:.]+)\) and (?:weight|bias) type \(([\w:.]+)\)`)
 
 // dataTypes: both tensors are on the same device, and of different types.
-func dataTypes(e *evidence.Evidence) (out evidence.Findings) {
+func dataTypes(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
 		if m := scalarTypes().FindStringSubmatch(h.At.Text); m != nil && m[1] != m[2] &&
 			!strings.Contains(m[0], "torch.") {
@@ -34,11 +34,10 @@ func dataTypes(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }
 
 // computeType: the type that failed is no advice.
-func computeType(e *evidence.Evidence) (out evidence.Findings) {
+func computeType(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("ct2-fp16")
 	if h == nil {
 		return
@@ -54,11 +53,10 @@ func computeType(e *evidence.Evidence) (out evidence.Findings) {
 	if failed == "int8" {
 		f.Do("`compute_type=\"float32\"`")
 	}
-	return out
 }
 
 // askedCPU: the CPU was asked for, and that is what is used.
-func askedCPU(e *evidence.Evidence) (out evidence.Findings) {
+func askedCPU(e *evidence.Evidence, out *evidence.Findings) {
 	s, warned := e.Has("torch-fp16-cpu", "torch-fallback-cpu", "device-is-cpu")
 	if h := e.Hit("app-no-gpu"); h != nil && strings.Contains(h.At.Text, "no accelerator is found") { // DataLoader's pin_memory
 		s, warned = h.At, true
@@ -66,25 +64,23 @@ func askedCPU(e *evidence.Evidence) (out evidence.Findings) {
 	if warned && !e.Did.AskedCPU.IsZero() && !e.Torch.SeesNone() {
 		out.Calm("nothing is wrong: the CPU was asked for, and the program runs on it", s, e.Did.AskedCPU)
 	}
-	return out
 }
 
 // unusedGPU: a GPU that waits for data does something now and then; one at zero has
 // nothing to do.
-func unusedGPU(e *evidence.Evidence) (out evidence.Findings) {
+func unusedGPU(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Clues {
 		if h.Clue.ID == "zero-util-available" && !e.Torch.SeesNone() && nothingAtAll().MatchString(h.At[0].Text) {
 			out.Find("PERF001", evidence.Strong.Exact(), h.At...)
 			return
 		}
 	}
-	return out
 }
 
 var nothingAtAll = lazy.Regexp(`(?i)(?:^|[^\d.-])0 ?%|\bzero\b|\bnot (?:being )?used\b|\bunused\b`)
 
 // optional: xformers names what is missing and goes on without.
-func optional(e *evidence.Evidence) (out evidence.Findings) {
+func optional(e *evidence.Evidence, out *evidence.Findings) {
 	if s, ok := e.Has("triton-optional"); ok {
 		out.Deny("PY009", "PY012", "GPU001")
 		out.Find("PERF019", evidence.Strong, s).
@@ -92,24 +88,22 @@ func optional(e *evidence.Evidence) (out evidence.Findings) {
 			Do("nothing to do").
 			As(evidence.Note)
 	}
-	return out
 }
 
 // nothingMoved: torch sees the GPU, it does nothing, and the code that is shown puts
 // neither model nor data on it.
-func nothingMoved(e *evidence.Evidence) (out evidence.Findings) {
+func nothingMoved(e *evidence.Evidence, out *evidence.Findings) {
 	if said := e.Did.CallsModel; !said.IsZero() && e.Did.Moves.IsZero() && e.Torch.SeesGPU() && !e.Says.Idle.IsZero() {
 		out.Find("PERF001", evidence.Likely, said, e.Says.Idle).
 			Says("torch sees the GPU, and the code that is shown puts neither the model nor its data on it").
 			Do("`model.to(\"cuda\")` before the loop, `x, y = x.to(\"cuda\"), y.to(\"cuda\")` in it").
 			Of("code_device_placement")
 	}
-	return out
 }
 
 // divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
 // left over can take a share of the layers.
-func divided(e *evidence.Evidence) (out evidence.Findings) {
+func divided(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("tensor-parallel-heads")
 	if h == nil {
 		return
@@ -126,5 +120,4 @@ func divided(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("CODE016", evidence.Likely, h.At).Do(ways...).
 		Says("%d attention heads cannot be divided among %d GPUs", heads, size)
-	return out
 }

@@ -17,7 +17,7 @@ var usualWords = lazy.Regexp(`(?i)torch|ollama|tensorflow|comfy|diffusion|whispe
 	`infer|jax|jupyter|notebook|python|app|worker|model|ai\b`)
 
 // asksForNone: a container that wants a GPU is started without.
-func asksForNone(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func asksForNone(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	said, unseen := e.Unseen()
 	if !e.Pasted || len(e.Containers.Workloads) == 0 || !unseen && !found.Quiet() {
 		return
@@ -59,7 +59,6 @@ func asksForNone(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	if unseen {
 		f.As(evidence.Error)
 	}
-	return out
 }
 
 // withoutGPU is the workload that wants a GPU most likely, where none of them asks for one;
@@ -80,7 +79,7 @@ func withoutGPU(all []*evidence.Workload, unseen bool) (bad *evidence.Workload) 
 
 // noCapability: compose wants the capability named (docs.docker.com, compose
 // deploy specification: capabilities is required).
-func noCapability(e *evidence.Evidence) (out evidence.Findings) {
+func noCapability(e *evidence.Evidence, out *evidence.Findings) {
 	if !e.Pasted {
 		return
 	}
@@ -93,14 +92,13 @@ func noCapability(e *evidence.Evidence) (out evidence.Findings) {
 				As(evidence.Error)
 		}
 	}
-	return out
 }
 
 // toolkitUnread: the toolkit is installed and docker finds no driver of GPUs: its daemon
 // did not read the configuration. Docker Desktop, the snap and the rootless daemon have
 // one of their own. Source: NVIDIA/nvidia-docker issue 1642, NVIDIA/nvidia-container-toolkit
 // issue 854.
-func toolkitUnread(e *evidence.Evidence) (out evidence.Findings) {
+func toolkitUnread(e *evidence.Evidence, out *evidence.Findings) {
 	s, refused := e.Has("docker-no-driver")
 	if t := e.Containers.Toolkit; refused && !t.IsZero() && strings.Contains(s.Text, "could not select") {
 		out.Find("CTR002", evidence.Likely, s, t).
@@ -111,24 +109,22 @@ func toolkitUnread(e *evidence.Evidence) (out evidence.Findings) {
 				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; "+
 					"a rootless daemon reads ~/.config/docker/daemon.json")
 	}
-	return out
 }
 
 // nothingToGive: `--gpus` asks for NVIDIA's GPUs, and the machine has another vendor's alone.
-func nothingToGive(e *evidence.Evidence) (out evidence.Findings) {
+func nothingToGive(e *evidence.Evidence, out *evidence.Findings) {
 	if s, refused := e.Has("docker-no-driver"); refused && e.Pasted && e.GPU().OnlyForeign() && e.Machine.Driver == nil {
 		out.Find("HW001", evidence.Likely, s, e.From.GPU).
 			Says("`--gpus` gives out NVIDIA's GPUs, and this machine shows the %s alone", evidence.NameOf(e.Machine.GPUs[0])).
 			Do("leave `--gpus` away, and tell the program to use the CPU (often `--device cpu`)",
 				"AMD: `--device=/dev/kfd --device=/dev/dri` and a ROCm image; Intel: `--device=/dev/dri` and an XPU one")
 	}
-	return out
 }
 
 // podRuntime: the pod is given a GPU, and its program finds no driver: where NVIDIA's runtime
 // is not the default of containerd, the pod has to name it.
 // Source: NVIDIA/k8s-device-plugin, README, "Configure containerd".
-func podRuntime(e *evidence.Evidence) (out evidence.Findings) {
+func podRuntime(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("cudart-insufficient", "torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "cuda-no-device", "torch-no-gpus")
 	if !ok || !e.Pasted || e.Machine.Driver != nil {
 		return
@@ -143,11 +139,10 @@ func podRuntime(e *evidence.Evidence) (out evidence.Findings) {
 				"NVIDIA's GPU operator makes it, or `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default` on the node")
 		return
 	}
-	return out
 }
 
 // runtimes: a container asks for NVIDIA's runtime, and docker has none.
-func runtimes(e *evidence.Evidence) (out evidence.Findings) {
+func runtimes(e *evidence.Evidence, out *evidence.Findings) {
 	said := e.Containers.Runtimes
 	if !e.Pasted || said.IsZero() || strings.Contains(said.Text, "nvidia") || !e.Containers.NVIDIARuntime.IsZero() {
 		return
@@ -161,11 +156,10 @@ func runtimes(e *evidence.Evidence) (out evidence.Findings) {
 	if where, unseen := e.Unseen(); unseen {
 		out.Find("CTR002", evidence.Strong, said, where).Says("docker has no runtime of NVIDIA's")
 	}
-	return out
 }
 
 // dockerfile: what an image is built with.
-func dockerfile(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func dockerfile(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	d := e.Containers.Image
 	said, unseen := e.Unseen()
 	if !e.Pasted || d.From.IsZero() {
@@ -198,5 +192,4 @@ func dockerfile(e *evidence.Evidence, found evidence.Found) (out evidence.Findin
 			Say("the image is built on " + strconv.Quote(d.Base) + ", whose C library is musl: there are no wheels of torch for it").
 			Do("a Debian image, such as `python:3.12-slim`")
 	}
-	return out
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // deviceNodes: missing, closed and wrong ones are mended in three ways.
-func deviceNodes(e *evidence.Evidence) (out evidence.Findings) {
+func deviceNodes(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Pasted || e.Around == nil {
-		return out
+		return
 	}
 	byState := map[string][]string{}
 	amd := false
@@ -49,18 +49,17 @@ func deviceNodes(e *evidence.Evidence) (out evidence.Findings) {
 			Says("%s was made for another driver: its number is not the one that the kernel gives out now", list[0]).
 			Do("`sudo rm " + strings.Join(list, " ") + " && sudo nvidia-modprobe -u -c=0` makes it anew")
 	}
-	return out
 }
 
 // unlistedGPU: it is on the bus, the kernel module is loaded, and the driver does not list it.
-func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func unlistedGPU(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	d := e.Machine.Driver
 	if e.Pasted || d == nil || d.NotLoaded || d.Evidence == machine.FromProc {
-		return out // nobody was asked who lists them
+		return // nobody was asked who lists them
 	}
 	switch e.Machine.Platform.Environment {
 	case machine.Container, machine.ContainerBuild, machine.WSL2, machine.Jetson:
-		return out // it may not be meant to be here
+		return // it may not be meant to be here
 	}
 	others := len(e.GPU().Visible())
 	for _, g := range e.Machine.GPUs {
@@ -72,7 +71,7 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 			out.Find("ACC011", evidence.Proven, e.From.Env["SLURM_JOB_ID"],
 				evidence.Fact("%s is on the PCI bus at %s; NVML lists none", evidence.NameOf(g), g.PCIAddress)).
 				Says("Slurm's job %s sees none of this node's GPUs, such as the %s: it asked for none, and Slurm closes them to it", job, evidence.NameOf(g))
-			return out
+			return
 		}
 		f := out.Find("DRV013", evidence.Likely, evidence.Fact("%s is on the PCI bus at %s; NVML lists %d GPUs", evidence.NameOf(g), g.PCIAddress, others)).
 			Says("the driver %s is loaded and does not list the %s at %s: the GPU did not start, or was lost", d.Version, evidence.NameOf(g), g.PCIAddress).
@@ -86,7 +85,6 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 			f.As(evidence.Warning)
 		}
 	}
-	return out
 }
 
 // told reports whether a finding names the GPU's own fault, or the driver's, already.

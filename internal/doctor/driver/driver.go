@@ -13,11 +13,11 @@ import (
 // driverFloor: the build's CUDA needs a newer driver. The driver's version
 // decides; the CUDA version that nvidia-smi prints only where nothing else is
 // known, and then its major.
-func driverFloor(e *evidence.Evidence) (out evidence.Findings) {
+func driverFloor(e *evidence.Evidence, out *evidence.Findings) {
 	t := e.Torch
 	if t.CUDA.IsZero() {
-		defaultFloor(e, &out)
-		askedFloor(e, &out)
+		defaultFloor(e, out)
+		askedFloor(e, out)
 		return
 	}
 	if e.Torch.SeesGPU() {
@@ -34,7 +34,7 @@ func driverFloor(e *evidence.Evidence) (out evidence.Findings) {
 	switch {
 	case d != nil && !d.Version.IsZero() && !floor.IsZero():
 		if d.Version.Less(floor) {
-			tooOld(e, &out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version,
+			tooOld(e, out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version,
 				t.CUDA.MajorMinor(), floor),
 				e.From.Driver, t.CUDAAt)
 		}
@@ -43,15 +43,14 @@ func driverFloor(e *evidence.Evidence) (out evidence.Findings) {
 		if h == nil {
 			return
 		}
-		tooOld(e, &out, fmt.Sprintf("the driver is of branch %d, and torch's CUDA %s needs driver %s or newer",
+		tooOld(e, out, fmt.Sprintf("the driver is of branch %d, and torch's CUDA %s needs driver %s or newer",
 			e.SaidDriver().Major(), t.CUDA.MajorMinor(), floor), h.At, t.CUDAAt)
 	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 &&
 		e.SMI.CUDA.Less(evidence.Dotted(t.CUDA.MajorMinor()))):
-		tooOld(e, &out, fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA,
+		tooOld(e, out, fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA,
 			t.CUDA.MajorMinor()),
 			e.SMI.At, t.CUDAAt)
 	}
-	return out
 }
 
 // defaultFloor: nobody says which build of torch it is. On Linux pip takes that
@@ -129,7 +128,7 @@ func askedFloor(e *evidence.Evidence, out *evidence.Findings) {
 
 // ancientDriver: where nothing says what torch was built with, a driver older than
 // the first CUDA of current wheels wants is behind all of them.
-func ancientDriver(e *evidence.Evidence) (out evidence.Findings) {
+func ancientDriver(e *evidence.Evidence, out *evidence.Findings) {
 	d := e.Machine.Driver
 	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" ||
 		!e.Torch.SeesNone() {
@@ -139,7 +138,6 @@ func ancientDriver(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("DRV005", evidence.Strong, e.From.Driver, e.Torch.AvailableAt).
 			Says("driver %s is older than any that current builds of torch run on", d.Version)
 	}
-	return out
 }
 
 func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...evidence.Quote) *evidence.Finding {
@@ -152,7 +150,7 @@ func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...e
 }
 
 // driverHalves: the library and the kernel module are of different versions.
-func driverHalves(e *evidence.Evidence) (out evidence.Findings) {
+func driverHalves(e *evidence.Evidence, out *evidence.Findings) {
 	if s := e.From.Mismatch; !s.IsZero() { // in a line of a container's runtime, too
 		out.Find("DRV004", evidence.Proven, s)
 	}
@@ -161,7 +159,7 @@ func driverHalves(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	if d.Version.IsZero() {
-		packageNewer(e, &out)
+		packageNewer(e, out)
 		return
 	}
 	if d.Version.Compare(d.LoadedVersion) == 0 {
@@ -174,12 +172,11 @@ func driverHalves(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("DRV004", evidence.Proven, e.From.Driver, e.From.Module).
 		Says("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)
-	return out
 }
 
 // twoDrivers: the halves of one driver are of one version once the machine was started
 // anew; where they still differ, two are installed.
-func twoDrivers(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func twoDrivers(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	halves := found.Of("DRV004")
 	if len(halves) == 0 || e.Did.Rebooted.IsZero() || !e.Place.Container.IsZero() {
 		return
@@ -189,7 +186,6 @@ func twoDrivers(e *evidence.Evidence, found evidence.Found) (out evidence.Findin
 	if d := e.Machine.Driver; d != nil && !e.DriverPackage.IsZero() && e.DriverPackage.Compare(d.LoadedVersion) != 0 && !d.LoadedVersion.IsZero() {
 		f.Says("a library of driver %s lies beside the kernel module of %s, after a reboot too: two drivers are installed", e.DriverPackage, d.LoadedVersion)
 	}
-	return out
 }
 
 // packageNewer: a package list names another version than the module that is
@@ -205,7 +201,7 @@ func packageNewer(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 // boundDriver: another kernel driver holds the GPU.
-func boundDriver(e *evidence.Evidence) (out evidence.Findings) {
+func boundDriver(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range e.Machine.GPUs {
 		if g.Vendor != machine.NVIDIA {
 			continue
@@ -217,12 +213,11 @@ func boundDriver(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("HW012", evidence.Likely, e.From.Bus)
 		}
 	}
-	return out
 }
 
 // nothingThere: no driver answers. In a container or under WSL, that is where to
 // look.
-func nothingThere(e *evidence.Evidence) (out evidence.Findings) {
+func nothingThere(e *evidence.Evidence, out *evidence.Findings) {
 	p := e.Machine.Platform
 	if d, g := e.From.NoDriver, e.From.NoGPU; !d.IsZero() && !g.IsZero() && !e.Torch.CUDA.IsZero() && e.Torch.SeesNone() {
 		check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
@@ -259,7 +254,6 @@ func nothingThere(e *evidence.Evidence) (out evidence.Findings) {
 	case allAbsent(e):
 		out.Find("DRV001", evidence.Strong, said).Says("no NVIDIA driver answers on this machine")
 	}
-	return out
 }
 
 func allAbsent(e *evidence.Evidence) bool {
@@ -269,7 +263,7 @@ func allAbsent(e *evidence.Evidence) bool {
 
 // silentFailure: torch has CUDA, the driver answers and is new enough, the build
 // serves the GPU, and still torch sees nothing, without a message that says why.
-func silentFailure(e *evidence.Evidence) (out evidence.Findings) {
+func silentFailure(e *evidence.Evidence, out *evidence.Findings) {
 	t := e.Torch
 	if !e.Torch.SeesNone() || t.CUDA.IsZero() || e.Machine.Driver == nil || e.Machine.Driver.Version.IsZero() {
 		return
@@ -284,22 +278,20 @@ func silentFailure(e *evidence.Evidence) (out evidence.Findings) {
 			"`sudo nvidia-modprobe -u -c=0`, or reboot",
 			"paste the warning that torch prints",
 		)
-	return out
 }
 
 // renamedFields: nvidia-smi of R610 and later names its fields anew; collect_env
 // then reports no driver.
-func renamedFields(e *evidence.Evidence) (out evidence.Findings) {
+func renamedFields(e *evidence.Evidence, out *evidence.Findings) {
 	if s := e.From.NoDriver; e.Torch.SeesGPU() && !s.IsZero() && e.Machine.Driver == nil {
 		out.Find("DRV010", evidence.Trifle, s).
 			Says("collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew").
 			Do("nothing to do")
 	}
-	return out
 }
 
 // otherKernel: NVIDIA's module was built for other kernels than the one that runs.
-func otherKernel(e *evidence.Evidence) (out evidence.Findings) {
+func otherKernel(e *evidence.Evidence, out *evidence.Findings) {
 	k := e.Place.Kernels
 	if k.Running == "" || len(k.Built) == 0 || slices.Contains(k.Built, k.Running) {
 		return
@@ -308,12 +300,11 @@ func otherKernel(e *evidence.Evidence) (out evidence.Findings) {
 		Says("NVIDIA's kernel module was built for kernel %s, and %s runs", k.Built[len(k.Built)-1], k.Running).
 		Do("`sudo apt install linux-headers-"+k.Running+" && sudo dkms autoinstall && sudo modprobe nvidia`",
 			"where that does not build: start the older kernel from the boot menu, and take a newer driver")
-	return out
 }
 
 // newerDriver: nvidia-smi shows a CUDA that is no older than torch's, and both are as
 // they should be.
-func newerDriver(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func newerDriver(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	if !e.SMI.CUDA.IsZero() && !e.Torch.CUDA.IsZero() && !e.SMI.CUDA.Less(evidence.Dotted(e.Torch.CUDA.MajorMinor())) {
 		for _, f := range found.Of("DRV006") {
 			out.Anew(f).Says("nvidia-smi shows the newest CUDA that the driver runs (%s), and torch brings its own (%s): nothing is wrong",
@@ -321,5 +312,4 @@ func newerDriver(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 				Do("nothing to do")
 		}
 	}
-	return out
 }

@@ -9,7 +9,7 @@ import (
 
 // unserved: the bus shows a GPU, and no driver answers for it. Where that is to
 // be mended depends on where this is.
-func unserved(e *evidence.Evidence) (out evidence.Findings) {
+func unserved(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Pasted || e.Machine.Driver != nil {
 		return
 	}
@@ -34,11 +34,10 @@ func unserved(e *evidence.Evidence) (out evidence.Findings) {
 			Say("no NVIDIA driver is installed for the " + g.Name).
 			Do("`envfix plan --change-driver` names the driver and its steps")
 	}
-	return out
 }
 
 // notLoaded: the driver is installed and its kernel module is not loaded.
-func notLoaded(e *evidence.Evidence) (out evidence.Findings) {
+func notLoaded(e *evidence.Evidence, out *evidence.Findings) {
 	if d := e.Machine.Driver; d != nil && d.NotLoaded {
 		out.Find("DRV001", evidence.Proven, e.From.Driver).
 			Says("driver %s is installed, and its kernel module is not loaded", d.Version).
@@ -47,12 +46,11 @@ func notLoaded(e *evidence.Evidence) (out evidence.Findings) {
 				"`envfix plan --change-driver` names the steps",
 			)
 	}
-	return out
 }
 
 // noTorch: nothing works where nothing is, as `envfix` alone says too; of a description it
 // is a note, whose environment is not here to be looked at.
-func noTorch(e *evidence.Evidence) (out evidence.Findings) {
+func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 	if !e.Pasted && e.Torch.Version == "" && (len(e.Machine.GPUs) > 0 || e.Around != nil) &&
 		e.Machine.Platform.Environment != machine.ContainerBuild {
 		f := out.Find("PY002", evidence.Weak).
@@ -71,5 +69,4 @@ func noTorch(e *evidence.Evidence) (out evidence.Findings) {
 			f.As(evidence.Note)
 		}
 	}
-	return out
 }

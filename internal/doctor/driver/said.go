@@ -11,7 +11,7 @@ import (
 
 // saidFloor: nobody says which build of torch it is, and the CUDA that is there needs a
 // newer driver. Programs of that CUDA fail on it, whatever brought them.
-func saidFloor(e *evidence.Evidence) (out evidence.Findings) {
+func saidFloor(e *evidence.Evidence, out *evidence.Findings) {
 	d, cuda := e.Machine.Driver, e.SaidCUDA()
 	if !e.Pasted || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.SeesGPU() || cuda.IsZero() {
 		return
@@ -24,12 +24,11 @@ func saidFloor(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("DRV005", evidence.Strong.Exact(), e.From.Driver, e.Says.CUDA, e.Torch.AvailableAt).
 		Says("driver %s is too old for CUDA %s, which needs %s or newer", d.Version, cuda, floor)
-	return out
 }
 
 // newerPackage: the driver runs torch's CUDA, and a program finds it too old: it is
 // another package that is of a newer CUDA. torch itself names the driver that it found.
-func newerPackage(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func newerPackage(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	d, own := e.Machine.Driver, e.Torch.CUDA
 	if e.Hit("cudart-insufficient") == nil || e.Hit("torch-driver-too-old") != nil || d == nil || own.IsZero() || d.Version.Less(e.Driver().Floor(own)) {
 		return
@@ -55,7 +54,6 @@ func newerPackage(e *evidence.Evidence, found evidence.Found) (out evidence.Find
 	for _, f := range found.Of("DRV005") {
 		out.Anew(f).Say(says).Do(ways...)
 	}
-	return out
 }
 
 // ofCUDA is a package that is for one major version of CUDA, by its name or its version.

@@ -1,7 +1,7 @@
 // Package evidence is what the rules of the doctor look at and what they answer with:
 // the facts of a case, with small readers of them by subject, and findings.
 //
-// A rule is a function of an [Evidence] that returns [Findings]; it changes nothing.
+// A rule is a function of an [Evidence] that adds to [Findings]; it changes nothing else.
 // The rooms of rules (internal/doctor/gpu, …/driver, …) import this package and no
 // other room.
 package evidence

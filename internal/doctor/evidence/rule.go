@@ -5,8 +5,8 @@ package evidence
 type Rule struct {
 	Checks []string // that its findings carry
 
-	Find  func(*Evidence) Findings        // from the facts; the order of rules decides nothing
-	After func(*Evidence, Found) Findings // from the facts and what all others found; nil: Find
+	Find  func(*Evidence, *Findings)        // from the facts; the order of rules decides nothing
+	After func(*Evidence, Found, *Findings) // from the facts and what all others found; nil: Find
 }
 
 // A Confidence is how sure a finding is.

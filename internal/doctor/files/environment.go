@@ -14,7 +14,7 @@ import (
 )
 
 // shadowed: `import torch` takes another file than the environment's package.
-func shadowed(e *evidence.Evidence) (out evidence.Findings) {
+func shadowed(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || len(e.Files.Imports) == 0 {
 		return
 	}
@@ -47,12 +47,11 @@ func shadowed(e *evidence.Evidence) (out evidence.Findings) {
 			Do("`python -m pip uninstall --user torch`", "or `export PYTHONNOUSERSITE=1`").
 			Mends(e.Repair().Set("PYTHONNOUSERSITE", "1", "the user's site-packages hold another torch"))
 	}
-	return out
 }
 
 // unimportable: torch is listed and no package of it is on Python's path, or a part of the
 // package is there and nothing lists it.
-func unimportable(e *evidence.Evidence) (out evidence.Findings) {
+func unimportable(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || e.Pasted {
 		return
 	}
@@ -86,13 +85,12 @@ func unimportable(e *evidence.Evidence) (out evidence.Findings) {
 			Says("torch %s is listed, and its package is in no directory of Python's path: `import torch` fails", d.Version).
 			Do(way)
 	}
-	return out
 }
 
 // hiddenModules: a file of the project's is imported in place of what torch wants.
-func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
+func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
-		return out
+		return
 	}
 	for _, p := range e.Files.Shadows {
 		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
@@ -109,9 +107,8 @@ func hiddenModules(e *evidence.Evidence) (out evidence.Findings) {
 		if p.Place == machine.InPythonPath {
 			f.Do(evidence.OutOf(p.Place, siteOf(p.Path), p.Origins)...).Mends(pythonPathMend(e, p))
 		}
-		return out
+		return
 	}
-	return out
 }
 
 // unfitting reports whether a package asks for another version of one.
@@ -126,7 +123,7 @@ func unfitting(e *evidence.Evidence, name, version string) bool {
 
 // halfInstalled: several entries of one package, or an entry that does not fit
 // the files.
-func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
+func halfInstalled(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
 		return
 	}
@@ -153,7 +150,6 @@ func halfInstalled(e *evidence.Evidence) (out evidence.Findings) {
 				Mends(e.Repair().Rebuild(d.Info))
 		}
 	}
-	return out
 }
 
 // untilGone is how what is there twice is taken away, and comes again in the version whose
@@ -174,7 +170,7 @@ func untilGone(e *evidence.Evidence, d machine.DistFiles) []string {
 }
 
 // leftovers: what pip could not remove.
-func leftovers(e *evidence.Evidence) (out evidence.Findings) {
+func leftovers(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || len(e.Files.Leftovers) == 0 {
 		return
 	}
@@ -188,5 +184,4 @@ func leftovers(e *evidence.Evidence) (out evidence.Findings) {
 		Say("an upgrade broke off and left " + path.Base(e.Files.Leftovers[0])).
 		Do(fix...).
 		Mends(e.Repair().Rebuild(e.Files.Leftovers[0]))
-	return out
 }

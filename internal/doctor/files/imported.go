@@ -9,7 +9,7 @@ import (
 )
 
 // notImported: Python did not import torch, and no message says why.
-func notImported(e *evidence.Evidence) (out evidence.Findings) {
+func notImported(e *evidence.Evidence, out *evidence.Findings) {
 	i := e.Imported
 	if i == nil || i.Torch != "" || len(e.Hits) > 0 && i.Late == "" {
 		return
@@ -31,11 +31,10 @@ func notImported(e *evidence.Evidence) (out evidence.Findings) {
 		f.Fix = []string{"`envfix doctor --fix` where a finding below names broken files; else `envfix apply --env other` tells whether it is this environment"}
 	}
 	out.Find("PY011", evidence.Strong, evidence.Fact("%s", i.Failed)).With(f).As(evidence.Error)
-	return out
 }
 
 // anotherTorch: Python imports another torch than the environment's files are.
-func anotherTorch(e *evidence.Evidence) (out evidence.Findings) {
+func anotherTorch(e *evidence.Evidence, out *evidence.Findings) {
 	i := e.Imported
 	if i == nil || i.Torch == "" {
 		return
@@ -62,5 +61,4 @@ func anotherTorch(e *evidence.Evidence) (out evidence.Findings) {
 				cmp.Or(i.CUDA, "None"), e.Torch.CUDA.MajorMinor()).
 			Mends(mend)
 	}
-	return out
 }

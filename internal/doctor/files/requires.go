@@ -29,7 +29,7 @@ type trouble struct {
 
 // installed compares what is there with what the packages say of each other and of
 // themselves, as `pip check` does; what torch needs comes first, and one command mends it.
-func installed(e *evidence.Evidence) (out evidence.Findings) {
+func installed(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
 		return
 	}
@@ -56,9 +56,8 @@ func installed(e *evidence.Evidence) (out evidence.Findings) {
 			others = append(others, u)
 		}
 	}
-	again(e, &out, append(all, incomplete(e, ofTorch)...))
-	conflicts(e, &out, others, ofTorch)
-	return out
+	again(e, out, append(all, incomplete(e, ofTorch)...))
+	conflicts(e, out, others, ofTorch)
 }
 
 // again makes findings of the troubles: each check's own, with one command for all.

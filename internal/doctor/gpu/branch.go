@@ -11,7 +11,7 @@ import (
 
 // branchDropsGPU: the installed driver branch no longer drives the GPU, or does
 // not drive it yet.
-func branchDropsGPU(e *evidence.Evidence) (out evidence.Findings) {
+func branchDropsGPU(e *evidence.Evidence, out *evidence.Findings) {
 	d := e.Machine.Driver
 	if e.Matrix == nil || d == nil || d.Version.IsZero() || e.Torch.SeesGPU() {
 		return
@@ -44,14 +44,13 @@ func branchDropsGPU(e *evidence.Evidence) (out evidence.Findings) {
 		if e.GPU().Spare(g) {
 			f.As(evidence.Note)
 		}
-		return out
+		return
 	}
-	return out
 }
 
 // refused: the driver says that it does not support the GPU, and by the data it
 // does: what it meets is a card in another state, or a driver of another kind.
-func refused(e *evidence.Evidence) (out evidence.Findings) {
+func refused(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("legacy-gpu")
 	d := e.Machine.Driver
 	if !ok || e.Matrix == nil || d == nil || d.Version.IsZero() || !strings.Contains(s.Text, "not supported by the") {
@@ -68,5 +67,4 @@ func refused(e *evidence.Evidence) (out evidence.Findings) {
 				d.Version, evidence.NameOf(g))
 		return
 	}
-	return out
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // arch: the build has no code for a GPU in use.
-func arch(e *evidence.Evidence) (out evidence.Findings) {
+func arch(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Torch.NoCUDA || e.Torch.HIP != "" {
 		return
 	}
@@ -76,7 +76,6 @@ func arch(e *evidence.Evidence) (out evidence.Findings) {
 	} else {
 		out.Find("ARC005", weight, said...).With(f)
 	}
-	return out
 }
 
 // worksElsewhere reports whether torch sees a GPU under another kernel or driver: what it
@@ -89,7 +88,7 @@ func worksElsewhere(e *evidence.Evidence) bool {
 // beyondRange: before torch 2.11 the warning compares with the newest capability
 // of the list alone. Code of the same major and a lesser minor runs.
 // Source: pytorch/pytorch issue 164596.
-func beyondRange(e *evidence.Evidence) (out evidence.Findings) {
+func beyondRange(e *evidence.Evidence, out *evidence.Findings) {
 	if len(e.Torch.Range) != 2 {
 		return
 	}
@@ -109,13 +108,12 @@ func beyondRange(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }
 
 // ancientGPU: torch 1.3.1 and later have no code for compute capabilities below
 // 3.7. It is a hint: on such a machine something else may be wrong as well.
 // Source: pytorch/pytorch issues 24205, 30532.
-func ancientGPU(e *evidence.Evidence) (out evidence.Findings) {
+func ancientGPU(e *evidence.Evidence, out *evidence.Findings) {
 	_, refused := e.Has("cuda-invalid-function", "no-kernel-image")
 	if e.Torch.NoCUDA || e.Torch.HIP != "" || !e.Torch.SeesNone() && !refused && !e.Clue("too-old-words") {
 		return
@@ -130,7 +128,6 @@ func ancientGPU(e *evidence.Evidence) (out evidence.Findings) {
 			Do("use the CPU build: `pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/cpu`, or another GPU")
 		out.Deny("ARC001") // its way out is a newer build
 	}
-	return out
 }
 
 // reachOfGPU judges by the list that torch itself printed, else by the build in the
@@ -254,7 +251,7 @@ func buildFor(e *evidence.Evidence, sm machine.SM, state reach) []string {
 
 // noKernel: "no kernel image" without the warning that names the capability. It
 // may be torch or an extension that has none.
-func noKernel(e *evidence.Evidence) (out evidence.Findings) {
+func noKernel(e *evidence.Evidence, out *evidence.Findings) {
 	said, ok := e.Has(
 		"no-kernel-image", "cuda-invalid-function", "torch-arch-incompatible", "torch-arch-reinstall",
 		"torch-arch-cc",
@@ -283,7 +280,6 @@ func noKernel(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("ARC005", evidence.Strong.Exact(), said, e.From.GPU)
 		}
 	}
-	return out
 }
 
 // mentionsExtension reports whether compiled extensions are part of the story.

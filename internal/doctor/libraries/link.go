@@ -13,7 +13,7 @@ import (
 
 // unlinked: a library that importing torch needs is not there, or the one that is taken
 // has not what is asked of it.
-func unlinked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func unlinked(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	if e.Files == nil {
 		return
 	}
@@ -26,20 +26,19 @@ func unlinked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		seen[key] = true
 		switch {
 		case l.Why != "" && !l.Opened:
-			unfit(e, &out, l)
+			unfit(e, out, l)
 		case l.Symbol != "" && l.Dist != "":
-			otherExtension(e, &out, l)
+			otherExtension(e, out, l)
 		case l.Symbol != "":
-			foreignSymbol(e, &out, l)
+			foreignSymbol(e, out, l)
 		case l.Version != "":
-			olderSymbols(e, &out, l)
+			olderSymbols(e, out, l)
 		case strings.HasPrefix(l.Library, "libcuda.so"):
-			noLibcuda(e, &out, l)
+			noLibcuda(e, out, l)
 		case !l.Opened:
-			missingLibrary(e, found, &out, l)
+			missingLibrary(e, found, out, l)
 		}
 	}
-	return out
 }
 
 // unfit: the library is there, and the loader cannot take it.

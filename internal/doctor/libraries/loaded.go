@@ -44,7 +44,7 @@ func unshadow(l machine.LoadedLibrary) []string {
 // loaded: the dynamic loader takes another library than the one that torch's
 // packages brought. What is not taken is no fault: LD_LIBRARY_PATH loses to the
 // RPATH of torch's own libraries.
-func loaded(e *evidence.Evidence) (out evidence.Findings) {
+func loaded(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
 		return
 	}
@@ -73,7 +73,6 @@ func loaded(e *evidence.Evidence) (out evidence.Findings) {
 			f.As(evidence.Warning).Proof = evidence.Hint // NVIDIA keeps newer ones compatible within a major version
 		}
 	}
-	return out
 }
 
 func by(via string) string {
@@ -119,7 +118,7 @@ func versionIn(l machine.LoadedLibrary) string {
 // hundredth of the driver's library in size. The one of WSL is small by design. One of a
 // compatibility package serves where it is newer than the driver, on GPUs for data centres.
 // Source: docs.nvidia.com, CUDA compatibility, forward compatibility.
-func driverStub(e *evidence.Evidence) (out evidence.Findings) {
+func driverStub(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
 		return
 	}
@@ -154,7 +153,6 @@ func driverStub(e *evidence.Evidence) (out evidence.Findings) {
 					"then `sudo ldconfig`; in a container: take the libcuda out of the image, the host's is mounted")
 		}
 	}
-	return out
 }
 
 // brought is the version of the package that brought a file of the environment:

@@ -15,7 +15,7 @@ var cudaLibrary = lazy.Regexp(`\b(?:lib)?(cudnn|cublas|cublasLt|cudart|cufft|cur
 
 // missingCUDA: which library a program asks for tells the CUDA, or the cuDNN, that the
 // program was built for; another one on the disk does not do.
-func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func missingCUDA(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	h := e.Hit("cuda-lib-missing")
 	if h == nil || e.Machine.Platform.OS == "windows" {
 		return
@@ -37,7 +37,7 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 		text += ": what asks for it was built for " + built + ", and no other version does"
 	}
 	f.Say(text)
-	if strings.HasPrefix(built, "CUDA") && otherMajor(e, &out, h.At, name, major) {
+	if strings.HasPrefix(built, "CUDA") && otherMajor(e, out, h.At, name, major) {
 		return
 	}
 	whose, here := asker(e, h.At), "the torch that is here"
@@ -65,7 +65,6 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 	if slices.Contains([]string{"8", "9"}, major) {
 		f.Fix = append([]string{fmt.Sprintf("`pip install \"nvidia-cudnn-cu12==%s.*\"` brings it, for a program of CUDA 12", major)}, f.Fix...)
 	}
-	return out
 }
 
 // builtFor is what a library's own number tells of what asks for it; "" nothing.
@@ -92,7 +91,7 @@ var ofPackages = map[string]string{
 // frameworkLibrary: onnxruntime and TensorFlow say which library they did not find: its
 // number is that of the CUDA that they were built for.
 // Source: onnxruntime.ai, CUDA execution provider, requirements.
-func frameworkLibrary(e *evidence.Evidence) (out evidence.Findings) {
+func frameworkLibrary(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
 		name := cmp.Or(h.Captures["lib"], h.Captures["needs"])
 		lib := cudaLibrary().FindStringSubmatch(name)
@@ -123,12 +122,11 @@ func frameworkLibrary(e *evidence.Evidence) (out evidence.Findings) {
 			" beside the one that is here; newer ones do not stand in for it")...)
 		return
 	}
-	return out
 }
 
 // bitsandbytesOverride: the variable names a library that this bitsandbytes does not carry.
 // Source: bitsandbytes-foundation/bitsandbytes, cextension.py.
-func bitsandbytesOverride(e *evidence.Evidence) (out evidence.Findings) {
+func bitsandbytesOverride(e *evidence.Evidence, out *evidence.Findings) {
 	s, failed := e.Has("bnb-library-not-found")
 	if v := e.Machine.Env["BNB_CUDA_VERSION"]; failed && v != "" {
 		out.Find("PY020", evidence.Likely, e.From.Env["BNB_CUDA_VERSION"], s).
@@ -136,7 +134,6 @@ func bitsandbytesOverride(e *evidence.Evidence) (out evidence.Findings) {
 			Do("`unset BNB_CUDA_VERSION`: it takes the one of torch's CUDA by itself",
 				"`pip install --upgrade bitsandbytes`: newer ones carry a library for each CUDA version")
 	}
-	return out
 }
 
 // otherMajor: torch is here with its own CUDA, and something beside it was built for
@@ -176,13 +173,12 @@ var inSitePackages = lazy.Regexp(`(?:site|dist)-packages[/\\]+(\w+)[/\\]`)
 
 // olderCuDNN: torch 2.4 and newer bring cuDNN 9, and ctranslate2 up to 4.4 asks for 8.
 // Source: OpenNMT/CTranslate2, release notes of 4.5.0; SYSTRAN/faster-whisper, README.
-func olderCuDNN(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func olderCuDNN(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	for _, f := range found.Of("LD011") {
 		if slices.ContainsFunc(f.At, func(s evidence.Quote) bool { return cuDNN8().MatchString(s.Text) }) {
 			out.Anew(f).Do(append([]string{"`pip install -U \"ctranslate2>=4.5\"`: it is built for cuDNN 9, which torch 2.4 and newer bring"}, f.Fix...)...)
 		}
 	}
-	return out
 }
 
 var cuDNN8 = lazy.Regexp(`libcudnn\w*\.so\.8\b|cudnn\w*64_8\.dll`)

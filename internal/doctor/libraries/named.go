@@ -12,7 +12,7 @@ import (
 // nvJitLink: symbols of nvJitLink end in the version of the CUDA that brought them;
 // a package older than the symbol cannot have it.
 // Source: pytorch/pytorch issue 111469.
-func nvJitLink(e *evidence.Evidence) (out evidence.Findings) {
+func nvJitLink(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("nvjitlink-symbol")
 	if h == nil || h.Captures["minor"] == "" {
 		return
@@ -31,7 +31,6 @@ func nvJitLink(e *evidence.Evidence) (out evidence.Findings) {
 			fmt.Sprintf("`pip install --force-reinstall torch==%s`, which brings the packages it was built with",
 				cmp.Or(e.Torch.Version, "VERSION")),
 		)
-	return out
 }
 
 // cudnnLoaded finds the cuDNN that JAX or torch says was loaded.
@@ -39,7 +38,7 @@ var cudnnLoaded = lazy.Regexp(`(?i)Loaded runtime CuDNN library: (\d+)\.(\d+)\.(
 	`(?:found(?: runtime version)?|linked against) \((\d+), (\d+), (\d+)\)`)
 
 // loadedCuDNN: the cuDNN that was loaded is that of the environment's package.
-func loadedCuDNN(e *evidence.Evidence) (out evidence.Findings) {
+func loadedCuDNN(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("jax-cudnn", "cudnn-version-incompatible")
 	m := cudnnLoaded().FindStringSubmatch(s.Text)
 	if !ok || m == nil {
@@ -59,7 +58,6 @@ func loadedCuDNN(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }
 
 // toolkitVersion finds the version in the path of a CUDA toolkit.
@@ -67,7 +65,7 @@ var toolkitVersion = lazy.Regexp(`cuda[-/](\d{1,2}\.\d)\b`)
 
 // olderNVRTC: torch's own NVRTC knows every GPU its build is for. Where the loader's
 // path has an older CUDA, that one's NVRTC is asked.
-func olderNVRTC(e *evidence.Evidence) (out evidence.Findings) {
+func olderNVRTC(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("nvrtc-arch")
 	if !ok || e.Torch.CUDA.IsZero() {
 		return
@@ -81,11 +79,10 @@ func olderNVRTC(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }
 
 // listedGFX: torch's own list of architectures leaves the GPU out.
-func listedGFX(e *evidence.Evidence) (out evidence.Findings) {
+func listedGFX(e *evidence.Evidence, out *evidence.Findings) {
 	said := e.From.GFXList
 	if said.IsZero() {
 		return
@@ -97,5 +94,4 @@ func listedGFX(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }

@@ -19,7 +19,7 @@ var libraryTrouble = []string{
 
 // loaderPath: what LD_LIBRARY_PATH of a paste or of facts puts before the wheel's own
 // libraries; where the files are here, the walk of the loader tells.
-func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
+func loaderPath(e *evidence.Evidence, out *evidence.Findings) {
 	value := e.Machine.Env["LD_LIBRARY_PATH"]
 	if value == "" || e.Files != nil {
 		return
@@ -53,11 +53,10 @@ func loaderPath(e *evidence.Evidence) (out evidence.Findings) {
 			Say("LD_LIBRARY_PATH puts other CUDA libraries before those of the wheel: " + evidence.Listed(shadowing)).
 			Do("`unset LD_LIBRARY_PATH`, and remove the entry from the profile that sets it")
 	}
-	return out
 }
 
 // resolved: a library is taken from where torch did not put it.
-func resolved(e *evidence.Evidence) (out evidence.Findings) {
+func resolved(e *evidence.Evidence, out *evidence.Findings) {
 	for _, l := range e.Libraries {
 		low := strings.ToLower(l.Path)
 		switch {
@@ -83,12 +82,11 @@ func resolved(e *evidence.Evidence) (out evidence.Findings) {
 			}
 		}
 	}
-	return out
 }
 
 // pipLibraries: two packages write the same files, or one is not the version that
 // torch was built with.
-func pipLibraries(e *evidence.Evidence) (out evidence.Findings) {
+func pipLibraries(e *evidence.Evidence, out *evidence.Findings) {
 	byLibrary := map[string]evidence.Package{}
 	var pairs [][2]evidence.Package
 	b, known := e.Build()
@@ -116,8 +114,7 @@ func pipLibraries(e *evidence.Evidence) (out evidence.Findings) {
 				Mends(e.Repair().Rebuild(p.Path + "/"))
 		}
 	}
-	twice(e, &out, b, pairs, trouble)
-	return out
+	twice(e, out, b, pairs, trouble)
 }
 
 // overlap reports whether two packages bring a library of the same name; where their lists
@@ -189,7 +186,7 @@ func pinOf(b *matrix.Build, library string) string {
 // there; without it, to the packages. libcublas and libcublasLt are of one package
 // and always fit: where libcublas misses a symbol of libcublasLt, the loader took
 // that from elsewhere.
-func symbolOwner(e *evidence.Evidence) (out evidence.Findings) {
+func symbolOwner(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("nccl-symbol", "cublas-symbol")
 	if !ok {
 		return
@@ -209,14 +206,13 @@ func symbolOwner(e *evidence.Evidence) (out evidence.Findings) {
 			Says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
 			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA")
 	}
-	return out
 }
 
 // cublasLt finds the message that libcublas itself misses a symbol of libcublasLt.
 var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
 
 // defects: this very build is known to be broken.
-func defects(e *evidence.Evidence) (out evidence.Findings) {
+func defects(e *evidence.Evidence, out *evidence.Findings) {
 	if s, bad := e.Has(
 		"cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol",
 		"cublas-symbol", "image-invalid",
@@ -225,12 +221,11 @@ func defects(e *evidence.Evidence) (out evidence.Findings) {
 			Say("torch "+e.Torch.Named()+" is a nightly, and its libraries do not fit together").
 			Do("the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH")
 	}
-	return out
 }
 
 // olderLibraries: a build for a CUDA from before the GPU may compile its kernels
 // anew, but cuBLAS and cuDNN of that CUDA fail on it.
-func olderLibraries(e *evidence.Evidence) (out evidence.Findings) {
+func olderLibraries(e *evidence.Evidence, out *evidence.Findings) {
 	said, ok := e.Has("cublas-status", "cudnn-status", "cufft-status", "cudnn-engine", "cudnn-arch")
 	if !ok || e.Matrix == nil {
 		return
@@ -257,13 +252,12 @@ func olderLibraries(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }
 
 // fourier: cuFFT of a CUDA before 11.8 fails on Ada and Hopper, though all else of
 // that build runs there. Elsewhere the same error means that memory ran out.
 // Source: pytorch/pytorch issues 88038 and 119420.
-func fourier(e *evidence.Evidence) (out evidence.Findings) {
+func fourier(e *evidence.Evidence, out *evidence.Findings) {
 	said, ok := e.Has("cufft-status")
 	if !ok {
 		return
@@ -281,5 +275,4 @@ func fourier(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }

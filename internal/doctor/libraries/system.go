@@ -12,13 +12,12 @@ var notOpened = lazy.Regexp(`\b(lib[\w+.-]+?)(?:-\d+\.\d+)?\.(?:so|dylib)[.\d]*:
 
 // systemLibrary: a library that no package of torch brings; the system's own package
 // does, and limits.yaml says which.
-func systemLibrary(e *evidence.Evidence) (out evidence.Findings) {
+func systemLibrary(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
-		if m := notOpened().FindStringSubmatch(h.At.Text); m != nil && packaged(e, &out, m[1], h.At) {
+		if m := notOpened().FindStringSubmatch(h.At.Text); m != nil && packaged(e, out, m[1], h.At) {
 			return
 		}
 	}
-	return out
 }
 
 // packaged finds the package of a library, and reports whether it knows one.

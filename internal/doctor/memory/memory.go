@@ -14,7 +14,7 @@ func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
 // whoseMemory: what is neither free nor this process's own belongs to others. A
 // process of its own that fills the GPU is simply too big.
-func whoseMemory(e *evidence.Evidence) (out evidence.Findings) {
+func whoseMemory(e *evidence.Evidence, out *evidence.Findings) {
 	for _, a := range e.Memory {
 		if a.Total <= 0 || a.Free < 0 || roomy(a) {
 			continue
@@ -46,7 +46,6 @@ func whoseMemory(e *evidence.Evidence) (out evidence.Findings) {
 				Says("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))
 		}
 	}
-	return out
 }
 
 // size is an amount of memory as people write it.
@@ -71,7 +70,7 @@ func outOfMemory(e *evidence.Evidence) (evidence.Quote, bool) {
 }
 
 // fullTable: the message has no numbers, and nvidia-smi shows memory in use.
-func fullTable(e *evidence.Evidence) (out evidence.Findings) {
+func fullTable(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := outOfMemory(e)
 	if !ok || len(e.Memory) > 0 {
 		return
@@ -94,7 +93,6 @@ func fullTable(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("ACC010", evidence.Strong, u.At, s).With(f)
 		return
 	}
-	return out
 }
 
 // freeGPU is the index of a GPU of nvidia-smi's table of which little is in use; -1 none.
@@ -120,7 +118,7 @@ func emptiest(e *evidence.Evidence) int {
 
 // exclusiveRoom: in exclusive mode the second process gets no memory, whatever is free:
 // CUDA calls that "busy or unavailable" or "out of memory", by its version.
-func exclusiveRoom(e *evidence.Evidence) (out evidence.Findings) {
+func exclusiveRoom(e *evidence.Evidence, out *evidence.Findings) {
 	mode, exclusive := e.Has("exclusive-mode")
 	if n := emptiest(e); exclusive && n > 0 && e.Hit("cuda-busy") != nil {
 		out.Find("ACC004", evidence.Likely.Exact(), mode).
@@ -133,13 +131,12 @@ func exclusiveRoom(e *evidence.Evidence) (out evidence.Findings) {
 	out.DenyPlain(e.Check("ACC009"))
 	out.Find("ACC004", evidence.Likely.Exact(), mode, s).
 		Say("the GPU is in exclusive mode, which lets one process in: the memory is not full, the place is taken")
-	return out
 }
 
 // roomLeft: the allocation failed although the GPU has room, as the message says itself
 // or nvidia-smi does. Reports: PyTorch issue 40002 (the computer's own memory was full),
 // 16417 (a job's limit), on Windows the page file.
-func roomLeft(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func roomLeft(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	s, ok := outOfMemory(e)
 	if !ok || inUse(e) || slices.ContainsFunc(e.Memory, func(a evidence.Allocation) bool { return !roomy(a) }) ||
 		found.Any(func(f *evidence.Finding) bool {
@@ -164,7 +161,6 @@ func roomLeft(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 	}
 	out.DenyPlain(e.Check("ACC009"))
 	out.Find("ACC009", evidence.Likely, s, free).Say(text).Do(otherLimits(e, len(e.Memory) > 0)...)
-	return out
 }
 
 // otherLimits are what else refuses memory of a GPU, and how to tell which; numbers: the
@@ -186,7 +182,7 @@ func otherLimits(e *evidence.Evidence, numbers bool) []string {
 }
 
 // sliced: a GPU that can be divided, and a message that knows of a part of its memory.
-func sliced(e *evidence.Evidence) (out evidence.Findings) {
+func sliced(e *evidence.Evidence, out *evidence.Findings) {
 	for _, a := range e.Memory {
 		whole := wholeMemory(e)
 		if whole == 0 || a.Total <= 0 || a.Total > whole/10*7 {
@@ -201,7 +197,6 @@ func sliced(e *evidence.Evidence) (out evidence.Findings) {
 				"or a smaller batch or model, which fits "+gib(a.Total)).
 			As(evidence.Error)
 	}
-	return out
 }
 
 var inName = lazy.Regexp(`(?i)\b(?:A100|A30|H100|H200|H20|GH200|B200|B300)\b.{0,16}?\b(\d{2,3}) ?GB\b`)

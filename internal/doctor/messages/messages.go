@@ -19,7 +19,7 @@ var Rules = []evidence.Rule{
 	{Find: clues},
 }
 
-func messages(e *evidence.Evidence) (out evidence.Findings) {
+func messages(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
 		m := h.Message
 		p := evidence.Message
@@ -40,10 +40,9 @@ func messages(e *evidence.Evidence) (out evidence.Findings) {
 			f.As(evidence.Note)
 		}
 	}
-	return out
 }
 
-func clues(e *evidence.Evidence) (out evidence.Findings) {
+func clues(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Clues {
 		c := h.Clue
 		p := evidence.Hint.Exact()
@@ -55,7 +54,6 @@ func clues(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		out.Find(c.Checks[0], p, h.At...).Of(c.Cause).Say(c.Text).Do(c.Fix...).In(c.Places).Explaining(c.Over...)
 	}
-	return out
 }
 
 // xidNumber is the number in a line of the kernel's log.

@@ -11,7 +11,7 @@ import (
 )
 
 // extensions: no wheel of this version of an extension was made for this torch.
-func extensions(e *evidence.Evidence) (out evidence.Findings) {
+func extensions(e *evidence.Evidence, out *evidence.Findings) {
 	t := evidence.PythonVersion(e.Torch.Version)
 	if e.Matrix == nil || t.IsZero() || e.Torch.Rank < evidence.ByLabel {
 		return
@@ -34,12 +34,11 @@ func extensions(e *evidence.Evidence) (out evidence.Findings) {
 				Do(fmt.Sprintf("`pip install \"torch%s\"`, or the %s for this torch: `envfix plan %s`", wants, name, name))
 		}
 	}
-	return out
 }
 
 // noBinary: a package chooses among its libraries by torch's CUDA, and has none for it. Newer
 // releases of bitsandbytes take one of the same major version (cextension.py).
-func noBinary(e *evidence.Evidence) (out evidence.Findings) {
+func noBinary(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || e.Torch.CUDA.IsZero() || e.Machine.Env["BNB_CUDA_VERSION"] != "" {
 		return
 	}
@@ -55,7 +54,6 @@ func noBinary(e *evidence.Evidence) (out evidence.Findings) {
 			f.As(evidence.Warning)
 		}
 	}
-	return out
 }
 
 // wanted returns what the wheels of one version of an extension demand of torch,
@@ -78,7 +76,7 @@ func wanted(m *matrix.Matrix, name, v string, torch version.Python) (spec string
 var pinning = []string{"vllm", "sglang", "xformers", "lmdeploy"}
 
 // bringsTorch: installed anew without what it asks for, such a package meets the same torch again.
-func bringsTorch(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func bringsTorch(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	usual := e.Knowledge.Checks["PY019"].Fix
 	for _, f := range found.Of("PY019") {
 		name := e.Extension().Named(f.Quotes())
@@ -89,5 +87,4 @@ func bringsTorch(e *evidence.Evidence, found evidence.Found) (out evidence.Findi
 			fmt.Sprintf("where the torch has to stay: the release of %s that is for it, which `envfix plan %s` names", name, name),
 			"a copy that was compiled from source: compile it anew after each change of torch, `pip install --no-build-isolation --no-deps -e .`")
 	}
-	return out
 }

@@ -11,7 +11,7 @@ import (
 // notebooks: the environment has a torch that can use the GPU, and a kernel of Jupyter's
 // runs another Python, whose torch cannot, or that has none. Where no GPU is to be used
 // only a kernel without torch matters, and that one may be meant for something else.
-func notebooks(e *evidence.Evidence) (out evidence.Findings) {
+func notebooks(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Around == nil || e.Torch.Version == "" {
 		return
 	}
@@ -37,7 +37,6 @@ func notebooks(e *evidence.Evidence) (out evidence.Findings) {
 	if good != nil || !bad.Own || !computes {
 		f.As(evidence.Note)
 	}
-	return out
 }
 
 // kernels are the first kernel of Jupyter's that does not do, the user's own before others,
@@ -56,7 +55,7 @@ func kernels(e *evidence.Evidence, computes bool) (bad, good *machine.Kernel) {
 
 // twoInterpreters: what works in one Python says nothing of another. python and
 // python3.11 of one directory are one.
-func twoInterpreters(e *evidence.Evidence) (out evidence.Findings) {
+func twoInterpreters(e *evidence.Evidence, out *evidence.Findings) {
 	if len(e.Interpreters) < 2 {
 		return
 	}
@@ -66,39 +65,35 @@ func twoInterpreters(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("PY021", evidence.Likely, a.At, b.At).
 		Says("two Pythons are in play: %s and %s", a.Path, b.Path)
-	return out
 }
 
 // twoTold: somebody says himself that the list and Python differ.
-func twoTold(e *evidence.Evidence) (out evidence.Findings) {
+func twoTold(e *evidence.Evidence, out *evidence.Findings) {
 	if s := e.Says.TwoVersions; !s.IsZero() {
 		out.Find("PY011", evidence.Likely, s)
 	}
-	return out
 }
 
 // hereAndNotThere: one Python told torch's version, another does not find it.
-func hereAndNotThere(e *evidence.Evidence) (out evidence.Findings) {
+func hereAndNotThere(e *evidence.Evidence, out *evidence.Findings) {
 	s, missing := e.Has("no-module-torch")
 	if missing && e.Torch.Rank == evidence.ByTorch && e.Did.IsolatedBuild.IsZero() {
 		out.Find("PY021", evidence.Likely, s, e.Torch.VersionAt)
 	}
-	return out
 }
 
 // isolated: pip builds in an environment of its own, where torch is not (PEP 517).
-func isolated(e *evidence.Evidence) (out evidence.Findings) {
+func isolated(e *evidence.Evidence, out *evidence.Findings) {
 	s, missing := e.Has("no-module-torch")
 	if b := e.Did.IsolatedBuild; missing && !b.IsZero() {
 		out.Find("TK019", evidence.Hint, s, b)
 	}
-	return out
 }
 
 func directory(file string) string { return path.Dir(strings.ReplaceAll(file, `\`, "/")) }
 
 // listedElsewhere: pip shows a copy of torch that is not the one imported.
-func listedElsewhere(e *evidence.Evidence) (out evidence.Findings) {
+func listedElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 	imported := strings.Trim(e.Torch.Path, `'"(<`)
 	if imported == "" || e.TorchLocation == "" || !strings.ContainsAny(imported, `/\`) {
 		return
@@ -111,5 +106,4 @@ func listedElsewhere(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("PY011", evidence.Likely.Exact(), e.Torch.VersionAt, e.From.TorchLocation).
 			Says("torch is imported from %s, and pip shows the copy in %s", path.Dir(imported), e.TorchLocation)
 	}
-	return out
 }

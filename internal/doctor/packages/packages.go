@@ -11,17 +11,16 @@ import (
 )
 
 // companions: torchvision and torchaudio of another release, or of another CUDA.
-func companions(e *evidence.Evidence) (out evidence.Findings) {
+func companions(e *evidence.Evidence, out *evidence.Findings) {
 	proof := evidence.Weak.Loose() // beside any other sign it is not what the matter is about
 	if _, said := e.Has("tv-nms", "tv-cuda-major", "ta-lib", "torch-cuda-lib", "extension-abi"); said {
 		proof = evidence.Likely
 	}
 	for _, name := range []string{"torchvision", "torchaudio"} {
 		if p := e.Installed(name); e.Torch.Version != "" && p != nil && (p.Channel == "" || p.Channel == "pypi") {
-			companion(e, &out, p, proof)
+			companion(e, out, p, proof)
 		}
 	}
-	return out
 }
 
 // companion: one of them.
@@ -64,7 +63,7 @@ func nightly(v string) bool { return strings.Contains(v, ".dev") }
 
 // copies: the torch that is imported is not the one that the package manager
 // lists, or two managers brought one each.
-func copies(e *evidence.Evidence) (out evidence.Findings) {
+func copies(e *evidence.Evidence, out *evidence.Findings) {
 	t := e.Torch
 	conda := e.Conda().Package("pytorch")
 	pip := e.Conda().PipPackage("torch")
@@ -92,11 +91,10 @@ func copies(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("PY011", evidence.Likely.Loose(), t.VersionAt, pip.At).
 			Says("torch says that it is %s, and the list of packages has %s", t.Version, pip.Version)
 	}
-	return out
 }
 
 // numpy: an older torch was built against NumPy 1.
-func numpy(e *evidence.Evidence) (out evidence.Findings) {
+func numpy(e *evidence.Evidence, out *evidence.Findings) {
 	p, l := e.Installed("numpy"), e.Limit("numpy-2")
 	if p == nil || evidence.PythonVersion(p.Version).Compare(evidence.PythonVersion(l.Value)) < 0 ||
 		!l.Before(evidence.PythonVersion(e.Torch.Version)) {
@@ -105,12 +103,11 @@ func numpy(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("PY008", evidence.Weak, p.At, e.Torch.VersionAt).
 		Says("torch %s was built against NumPy 1, and numpy is %s", e.Torch.Version, p.Version).
 		Do(fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch))
-	return out
 }
 
 // rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
 // was taken from the ROCm build.
-func rocmCompanion(e *evidence.Evidence) (out evidence.Findings) {
+func rocmCompanion(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("torch-hip-lib")
 	if ok && e.GPU().Of(machine.AMD) && !e.GPU().Of(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
 		out.Find("ROC002", evidence.Likely, s, e.From.GPU)
@@ -120,11 +117,10 @@ func rocmCompanion(e *evidence.Evidence) (out evidence.Findings) {
 		strings.Contains(s.Text, "torchaudio")) {
 		out.Find("PY007", evidence.Likely, s, e.Torch.VersionAt).Says("a companion of torch is the ROCm build")
 	}
-	return out
 }
 
 // toolkit: nvcc's major is not torch's, while something is built.
-func toolkit(e *evidence.Evidence) (out evidence.Findings) {
+func toolkit(e *evidence.Evidence, out *evidence.Findings) {
 	s, building := e.Has("build-failed-ext", "cuda-home-bad", "cuda-home-unset", "nvcc-arch")
 	w := evidence.Likely
 	if !building {
@@ -140,13 +136,12 @@ func toolkit(e *evidence.Evidence) (out evidence.Findings) {
 			return
 		}
 	}
-	return out
 }
 
 // onnx: the package onnxruntime writes the same files as onnxruntime-gpu; and that one alone
 // falls back to the CPU without a word where CUDA is another than its own.
 // Source: onnxruntime.ai, CUDA execution provider, requirements; install.
-func onnx(e *evidence.Evidence) (out evidence.Findings) {
+func onnx(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files != nil {
 		for _, c := range e.Files.Clashes {
 			f := out.Find("LD012", evidence.Strong, evidence.Fact("%s", c[0]), evidence.Fact("%s", c[1])).
@@ -176,13 +171,12 @@ func onnx(e *evidence.Evidence) (out evidence.Findings) {
 		Says("onnxruntime-gpu %s computes with the CUDA and cuDNN that it was built for, and takes the CPU without a word where they are not here", gpu.Version).
 		Do("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: built for CUDA 12, and brings it along (driver 525 or newer)",
 			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"")
-	return out
 }
 
 var twoVersions = lazy.Regexp(`(?i)CUDA version \(?(\d{1,2}\.\d).*?\b(?:PyTorch|torch)\b.*?(\d{1,2}\.\d)`)
 
 // comparedCUDA: the toolkit that is asked for is the one that the message names.
-func comparedCUDA(e *evidence.Evidence) (out evidence.Findings) {
+func comparedCUDA(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("cuda-mismatch-build")
 	if h == nil {
 		return
@@ -203,5 +197,4 @@ func comparedCUDA(e *evidence.Evidence) (out evidence.Findings) {
 				fmt.Sprintf("or in a conda environment: `conda install -c nvidia cuda-nvcc=%s`", m[2]),
 				"or take a wheel that is built already")
 	}
-	return out
 }

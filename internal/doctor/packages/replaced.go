@@ -10,7 +10,7 @@ import (
 )
 
 // replaced: something put another torch in the place of the one that worked.
-func replaced(e *evidence.Evidence) (out evidence.Findings) {
+func replaced(e *evidence.Evidence, out *evidence.Findings) {
 	r := e.Replaced
 	_, lost := e.Has("torch-cpu-build")
 	by := r.To
@@ -36,11 +36,10 @@ func replaced(e *evidence.Evidence) (out evidence.Findings) {
 				"keep it: `pip install -c constraints.txt -r requirements.txt`, with the line torch=="+r.From+" in constraints.txt")
 		}
 	}
-	return out
 }
 
 // uvProject: what `uv sync` installs, the project's own sources decide.
-func uvProject(e *evidence.Evidence) (out evidence.Findings) {
+func uvProject(e *evidence.Evidence, out *evidence.Findings) {
 	s := e.Did.UVProject
 	if s.IsZero() || !e.Torch.NoCUDA || e.CPUByChoice() {
 		return
@@ -51,5 +50,4 @@ func uvProject(e *evidence.Evidence) (out evidence.Findings) {
 		Do("in pyproject.toml: under `[tool.uv.sources]` torch must name PyTorch's index for this system too; see its marker (sys_platform)",
 			"then `uv lock` and `uv sync --reinstall-package torch`",
 			"`envfix plan` names the index for the GPU and driver")
-	return out
 }

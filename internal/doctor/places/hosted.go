@@ -6,7 +6,7 @@ import (
 
 // noRuntimeGPU: on Colab, Kaggle and their like a notebook has no GPU until one is
 // chosen, and the torch that is there has CUDA.
-func noRuntimeGPU(e *evidence.Evidence) (out evidence.Findings) {
+func noRuntimeGPU(e *evidence.Evidence, out *evidence.Findings) {
 	said, ok := e.Has(evidence.NoDevice...)
 	if !ok && e.Torch.SeesNone() {
 		said, ok = e.Torch.AvailableAt, true
@@ -28,5 +28,4 @@ func noRuntimeGPU(e *evidence.Evidence) (out evidence.Findings) {
 			"Kaggle: Settings, Accelerator: a GPU",
 			"else there is none free for this account now",
 		)
-	return out
 }

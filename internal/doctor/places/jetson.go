@@ -11,7 +11,7 @@ import (
 )
 
 // jetson: a generic wheel on a Jetson.
-func jetson(e *evidence.Evidence) (out evidence.Findings) {
+func jetson(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.Platform.Environment != machine.Jetson {
 		return
 	}
@@ -23,7 +23,6 @@ func jetson(e *evidence.Evidence) (out evidence.Findings) {
 	if trouble || e.Torch.SeesNone() || e.Torch.NoCUDA {
 		out.Find("ARC014", evidence.Likely.Exact(), e.Place.Jetson, e.Place.L4TAt, said, e.Torch.AvailableAt).Do(jetsonWays(e)...)
 	}
-	return out
 }
 
 // jetsonWays are where the builds for this Jetson are: its JetPack decides, and a board

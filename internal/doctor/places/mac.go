@@ -10,7 +10,7 @@ import (
 )
 
 // macCUDA: nothing that is wrong with a build or a driver makes CUDA run on a Mac.
-func macCUDA(e *evidence.Evidence) (out evidence.Findings) {
+func macCUDA(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.Platform.OS != "macos" || e.GPU().Of(machine.NVIDIA) && e.Machine.Driver != nil {
 		return
 	}
@@ -27,12 +27,11 @@ func macCUDA(e *evidence.Evidence) (out evidence.Findings) {
 		out.Deny("HW001", "PY001") // no card of NVIDIA's belongs there, and no build has CUDA
 		out.Find("MPS005", evidence.Proven, s, e.From.OS)
 	}
-	return out
 }
 
 // macTooOld: the matrix knows from which macOS on a torch uses MPS, whatever the message
 // names.
-func macTooOld(e *evidence.Evidence) (out evidence.Findings) {
+func macTooOld(e *evidence.Evidence, out *evidence.Findings) {
 	h, v := e.Hit("mps-macos"), evidence.PythonVersion(e.Torch.Version)
 	if h == nil {
 		return
@@ -51,5 +50,4 @@ func macTooOld(e *evidence.Evidence) (out evidence.Findings) {
 		f.Says("torch %s uses the Apple GPU from macOS %s on; this macOS is older", e.Torch.Version, b.MinOS).
 			Do(fmt.Sprintf("update to macOS %s or newer", b.MinOS), "or an older torch, for this macOS: `pip install \"torch<"+first+"\"`")
 	}
-	return out
 }

@@ -12,7 +12,7 @@ import (
 
 // compat: error 803 in a container is the image's own libcuda before the host's;
 // on a host it is half an upgrade.
-func compat(e *evidence.Evidence) (out evidence.Findings) {
+func compat(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("cuda-803")
 	if !ok || e.Machine.Platform.Environment != machine.Container {
 		return
@@ -20,12 +20,11 @@ func compat(e *evidence.Evidence) (out evidence.Findings) {
 	if e.From.Module.IsZero() || e.Clue("compat-path") {
 		out.Find("CTR011", evidence.Likely.Loose(), s, e.Place.Container)
 	}
-	return out
 }
 
 // wsl: under WSL the driver is Windows'. What the usual messages of a missing
 // driver mean there is another thing.
-func wsl(e *evidence.Evidence) (out evidence.Findings) {
+func wsl(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.Platform.Environment != machine.WSL2 {
 		return
 	}
@@ -43,7 +42,7 @@ func wsl(e *evidence.Evidence) (out evidence.Findings) {
 		if !absentWSL().MatchString(s.Text) {
 			ways = append(ways, "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found")
 		}
-		if oldWindows(e, &out, s) {
+		if oldWindows(e, out, s) {
 			return
 		}
 		if e.Torch.SeesGPU() && e.Place.Container.IsZero() {
@@ -56,13 +55,12 @@ func wsl(e *evidence.Evidence) (out evidence.Findings) {
 			Says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
 			Do(ways...)
 	}
-	return out
 }
 
 var absentWSL = lazy.Regexp(`(?i)(cannot access|no such|not found|missing)[: ']*/usr/lib/wsl/lib`)
 
 // noCgroups: the switch for rootless containers, set on a host that is not.
-func noCgroups(e *evidence.Evidence) (out evidence.Findings) {
+func noCgroups(e *evidence.Evidence, out *evidence.Findings) {
 	if s := e.Containers.NoCgroups; !s.IsZero() {
 		out.Find("CTR020", evidence.Likely, s).
 			Says("no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only").
@@ -70,10 +68,9 @@ func noCgroups(e *evidence.Evidence) (out evidence.Findings) {
 				"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI",
 			)
 	}
-	return out
 }
 
-func containerVariables(e *evidence.Evidence) (out evidence.Findings) {
+func containerVariables(e *evidence.Evidence, out *evidence.Findings) {
 	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
 	if set && (v == "" || v == "void" || v == "none") {
 		f := out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
@@ -87,11 +84,10 @@ func containerVariables(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("CTR009", evidence.Likely, e.From.Env["NVIDIA_DRIVER_CAPABILITIES"]).
 			Say("NVIDIA_DRIVER_CAPABILITIES is " + strconv.Quote(c) + ", without compute")
 	}
-	return out
 }
 
 // apple: an x86_64 Python on a Mac with Apple's own processor.
-func apple(e *evidence.Evidence) (out evidence.Findings) {
+func apple(e *evidence.Evidence, out *evidence.Findings) {
 	p := e.Machine.Platform
 	if p.OS != "macos" {
 		return
@@ -100,11 +96,10 @@ func apple(e *evidence.Evidence) (out evidence.Findings) {
 	if e.GPU().Of(machine.Apple) && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
 		out.Find("MPS002", evidence.Proven, py, e.From.Arch, e.From.GPU)
 	}
-	return out
 }
 
 // oldLibc: a wheel for a newer C library than the system has.
-func oldLibc(e *evidence.Evidence) (out evidence.Findings) {
+func oldLibc(e *evidence.Evidence, out *evidence.Findings) {
 	if os := e.Machine.Platform.OS; (os == "macos" || os == "windows") && !e.From.OS.IsZero() {
 		out.Deny("PY024") // they have no glibc
 		return
@@ -132,7 +127,6 @@ func oldLibc(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("PY024", evidence.Likely, said, s).
 		Says("wheels of torch %s and newer, and of much that is built beside it, need glibc %s; here is %s",
 			needs.Torch, needs.Value, libc)
-	return out
 }
 
 // newWheels are of packages whose newer wheels want a C library that old systems
@@ -176,11 +170,10 @@ func manylinux(name string) version.Dotted {
 
 // kfd: the kernel says that it does not support the GPU; the errors that follow
 // speak of memory or permission.
-func kfd(e *evidence.Evidence) (out evidence.Findings) {
+func kfd(e *evidence.Evidence, out *evidence.Findings) {
 	if s, ok := e.Has("rocm-kfd-unsupported"); ok {
 		out.Find("ROC004", evidence.Proven, s, e.From.GPU)
 	}
-	return out
 }
 
 // oldWindows: GPUs in WSL 2 begin with a release of Windows 10, whatever the driver.

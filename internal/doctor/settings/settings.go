@@ -16,9 +16,9 @@ import (
 )
 
 // allocOptions: torch raises at the first use of CUDA where it does not know an option.
-func allocOptions(e *evidence.Evidence) (out evidence.Findings) {
+func allocOptions(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
-		return out
+		return
 	}
 	for _, o := range e.Files.Options {
 		f := out.Find("ACC023", evidence.Proven, e.From.Env[o.Variable]).
@@ -33,26 +33,24 @@ func allocOptions(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		e.Repair().Unset(f, o.Variable, ways...)
 	}
-	return out
 }
 
 // pythonHome: with it Python takes its library from there, and no environment counts.
-func pythonHome(e *evidence.Evidence) (out evidence.Findings) {
+func pythonHome(e *evidence.Evidence, out *evidence.Findings) {
 	v := e.Machine.Env["PYTHONHOME"]
 	if e.Pasted || v == "" || e.Files == nil || path.Clean(v) == path.Clean(e.Files.Dir) {
-		return out
+		return
 	}
 	f := out.Find("PY044", evidence.Proven, e.From.Env["PYTHONHOME"]).
 		Says("PYTHONHOME is %s: Python takes its library from there and leaves the packages of %s out, or does not start", v, e.Files.Dir).
 		Explaining("PY002")
 	e.Repair().Unset(f, "PYTHONHOME", "`unset PYTHONHOME`")
-	return out
 }
 
 // gonePath: what compiles looks there, and only there.
-func gonePath(e *evidence.Evidence) (out evidence.Findings) {
+func gonePath(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Pasted || e.Files == nil || e.Files.Dir == "" {
-		return out
+		return
 	}
 	for _, note := range e.Files.Notes {
 		name, gone := strings.CutSuffix(note, " is not there")
@@ -68,11 +66,10 @@ func gonePath(e *evidence.Evidence) (out evidence.Findings) {
 		}
 		e.Repair().Unset(f, name, ways...)
 	}
-	return out
 }
 
 // noSuchValue: a word that a variable does not take is passed over in silence.
-func noSuchValue(e *evidence.Evidence) (out evidence.Findings) {
+func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 	for _, row := range e.Limit("variable-values").Values {
 		words := strings.Fields(row)
 		name, words := words[0], words[1:]
@@ -85,30 +82,28 @@ func noSuchValue(e *evidence.Evidence) (out evidence.Findings) {
 		likely := slices.MinFunc(words, func(a, b string) int { return near.Distance(a, v) - near.Distance(b, v) })
 		e.Repair().Unset(f, name, "`export "+name+"="+likely+"`, if that is meant")
 	}
-	return out
 }
 
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
-func activeGone(e *evidence.Evidence) (out evidence.Findings) {
+func activeGone(e *evidence.Evidence, out *evidence.Findings) {
 	v := e.Machine.Env["VIRTUAL_ENV"]
 	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") ||
 		e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
-		return out
+		return
 	}
 	out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
 		Says("the environment that is active, %s, is not there: it was moved or removed, and `python` of this shell is another one than %s's", v, e.Files.Dir).
 		Do("`source "+e.Files.Dir+"/bin/activate`, in a new shell", "an environment that was moved is made anew: `envfix apply`").As(evidence.Error)
-	return out
 }
 
 // archItem is one of TORCH_CUDA_ARCH_LIST (torch/utils/cpp_extension.py).
 var archItem = lazy.Regexp(`(?i)^(?:\d{1,2}\.\d[af]?(?:\+PTX)?|Kepler(?:\+Tesla)?|Maxwell(?:\+Tegra)?|Pascal|Volta(?:\+Tegra)?|Turing|Ampere(?:\+Tegra)?|Ada|Hopper|Blackwell(?:\+Tegra)?)$`)
 
 // archList: what compiles an extension ends with an error where it cannot read the list.
-func archList(e *evidence.Evidence) (out evidence.Findings) {
+func archList(e *evidence.Evidence, out *evidence.Findings) {
 	v := e.Machine.Env["TORCH_CUDA_ARCH_LIST"]
 	if e.Pasted || v == "" {
-		return out
+		return
 	}
 	for _, item := range strings.FieldsFunc(v, func(r rune) bool { return r == ';' || r == ' ' }) {
 		if archItem().MatchString(item) {
@@ -121,33 +116,31 @@ func archList(e *evidence.Evidence) (out evidence.Findings) {
 			right = g.SM.String()
 		}
 		e.Repair().Unset(f, "TORCH_CUDA_ARCH_LIST", "`export TORCH_CUDA_ARCH_LIST=\""+right+"\"`: numbers with a dot, with ; between them")
-		return out
+		return
 	}
-	return out
 }
 
 // noInterface: NCCL starts no connection where none of the interfaces is here.
-func noInterface(e *evidence.Evidence) (out evidence.Findings) {
+func noInterface(e *evidence.Evidence, out *evidence.Findings) {
 	v := e.Machine.Env["NCCL_SOCKET_IFNAME"]
 	if e.Around == nil || len(e.Around.Networks) == 0 || v == "" || v[0] == '^' {
-		return out
+		return
 	}
 	exact := strings.HasPrefix(v, "=")
 	for name := range strings.SplitSeq(strings.TrimPrefix(v, "="), ",") {
 		if slices.ContainsFunc(e.Around.Networks, func(n string) bool { return n == name || !exact && name != "" && strings.HasPrefix(n, name) }) {
-			return out
+			return
 		}
 	}
 	f := out.Find("MG009", evidence.Likely, e.From.Env["NCCL_SOCKET_IFNAME"], evidence.Fact("interfaces here: %s", strings.Join(e.Around.Networks, " "))).
 		Says("NCCL_SOCKET_IFNAME=%s names no network interface of this machine: NCCL finds none and stops", v).As(evidence.Warning)
 	e.Repair().Unset(f, "NCCL_SOCKET_IFNAME", "`ip -brief addr` lists the interfaces: name the one that leads to the other machines")
-	return out
 }
 
 // pythonGone: nothing in the environment runs.
-func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
+func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Pasted || e.Files == nil || e.Files.Python == "" {
-		return out
+		return
 	}
 	minor, of := "", ""
 	for _, s := range e.Files.Sites {
@@ -182,13 +175,12 @@ func pythonGone(e *evidence.Evidence) (out evidence.Findings) {
 		f.Says("the Python of %s is gone: it was %s, which was removed or upgraded; nothing in the environment runs", dir, base).
 			Do(append(anew, "or install that Python again where it was: "+program)...)
 	}
-	return out
 }
 
 // atStart: a file that Python runs when it starts ends it, or keeps torch away.
-func atStart(e *evidence.Evidence) (out evidence.Findings) {
+func atStart(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
-		return out
+		return
 	}
 	for _, x := range e.Files.Starts {
 		at := x.At.Place()
@@ -205,14 +197,13 @@ func atStart(e *evidence.Evidence) (out evidence.Findings) {
 				Do("`envfix doctor --import` starts Python and tells").As(evidence.Warning).Proof = evidence.Hint
 		}
 	}
-	return out
 }
 
 // pipElsewhere: what installs into the environment does so elsewhere. A virtual environment
 // names its own path in its programs.
-func pipElsewhere(e *evidence.Evidence) (out evidence.Findings) {
+func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || e.Files.Pip == "" {
-		return out
+		return
 	}
 	f := out.Find("PY021", evidence.Likely.Exact(), evidence.Fact("%s/bin/pip starts %s", e.Files.Dir, e.Files.Pip)).
 		Says("`pip` of %s starts another Python, %s: it installs there, or does not start", e.Files.Dir, e.Files.Pip).
@@ -220,16 +211,15 @@ func pipElsewhere(e *evidence.Evidence) (out evidence.Findings) {
 	if e.Torch.Version != "" {
 		f.As(evidence.Warning)
 	}
-	return out
 }
 
 // limits: CUDA reserves addresses for the memory of all GPUs when it starts; workers of a
 // DataLoader hand each tensor over as an open file; InfiniBand locks what it sends.
 // Source: docs.nvidia.com, CUDA C++ programming guide, unified virtual address space;
 // docs.pytorch.org, torch.multiprocessing, sharing strategies.
-func limits(e *evidence.Evidence) (out evidence.Findings) {
+func limits(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Around == nil {
-		return out
+		return
 	}
 	a := e.Around
 	var memory int64
@@ -248,18 +238,16 @@ func limits(e *evidence.Evidence) (out evidence.Findings) {
 	if a.Locked > 0 && a.Locked < 1<<30 {
 		out.Find("MG011", evidence.Hint, evidence.Fact("RLIMIT_MEMLOCK is %d MiB, and there is InfiniBand", a.Locked>>20))
 	}
-	return out
 }
 
 // bareTorch: Python imports it, and no installer knows it.
-func bareTorch(e *evidence.Evidence) (out evidence.Findings) {
+func bareTorch(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || e.Files.Bare == "" {
-		return out
+		return
 	}
 	out.Find("PY014", evidence.Hint).
 		Says("torch %s is in %s and works, and its dist-info is gone: pip and uv do not know it, and would install another over it", e.Files.Bare, e.Files.Dir).
 		Do("`pip install --force-reinstall --no-deps {torch-here}` brings it").
 		Mends(e.Repair().Rebuild(slices.Concat(e.Files.Sites, []string{""})[0] + "/torch")).
 		As(evidence.Warning)
-	return out
 }

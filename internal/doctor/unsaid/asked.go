@@ -5,7 +5,7 @@ import "envfix/internal/doctor/evidence"
 // asked: nothing that was found answers. Where somebody asks in words of their own, what is
 // possible there, and the command that tells it apart, is all that can be said; else what a
 // program says that fails is told by its kind.
-func asked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func asked(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	if len(found) > 0 || !e.Pasted {
 		return
 	}
@@ -19,5 +19,4 @@ func asked(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
 			return
 		}
 	}
-	return
 }

@@ -10,7 +10,7 @@ import (
 // noGPUHere: a torch for CUDA, and no GPU was found for it, nor what would hide one. In a
 // container whether the host has one cannot be seen; elsewhere it is no fault, and answers
 // what was asked.
-func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func noGPUHere(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	if e.Pasted || e.Torch.Version == "" || e.Machine.Driver != nil || e.GPU().Of(machine.NVIDIA) ||
 		found.Any(func(f *evidence.Finding) bool { return f.Severity == evidence.Error }) {
 		return
@@ -19,7 +19,7 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 	where, none := e.Machine.Platform.Environment, len(e.Machine.GPUs) == 0
 	switch {
 	case where == machine.HPCLogin && none:
-		onLoginNode(e, &out)
+		onLoginNode(e, out)
 	case e.Torch.CUDA.IsZero() || e.Torch.NoCUDA:
 	case e.WithoutGPU && none:
 		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
@@ -35,9 +35,8 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found) (out evidence.Finding
 			Do("`docker run --gpus all IMAGE envfix doctor` looks there")
 	case where == machine.Container || where == machine.Jetson || e.GPU().Of(machine.Apple):
 	default:
-		onItsCPU(e, &out)
+		onItsCPU(e, out)
 	}
-	return out
 }
 
 // onItsCPU: nothing else explains that there is no GPU.
@@ -64,7 +63,7 @@ func onLoginNode(e *evidence.Evidence, out *evidence.Findings) {
 // unusable: a GPU is here, none can be used, and no rule says why: that is never an
 // all-clear for a torch that was built for it. One of AMD's can be used where the kernel's
 // compute driver lists it.
-func unusable(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func unusable(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	vendor, place := machine.NVIDIA, e.Machine.Platform.Environment
 	if e.Torch.HIP != "" {
 		vendor = machine.AMD
@@ -76,17 +75,16 @@ func unusable(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 		found.Any(func(f *evidence.Finding) bool {
 			return f.Severity == evidence.Error || f.Severity == evidence.Note && f.Cause != "none"
 		}) {
-		return out
+		return
 	}
 	said := evidence.Fact("%s at %s", evidence.NameOf(*g), g.PCIAddress)
 	if vendor == machine.AMD {
 		out.Find("ROC002", evidence.Likely, said).
 			Says("the kernel's compute driver for AMD GPUs (amdkfd, /dev/kfd) does not list the %s: torch %s cannot use it", evidence.NameOf(*g), e.Torch.Named()).
 			Do("`ls -l /dev/kfd`, and `sudo dmesg | grep -iE 'kfd|amdgpu'` says why", "`sudo modprobe amdgpu`; ROCm's own steps: `envfix plan --change-driver`")
-		return out
+		return
 	}
 	out.Find("GPU001", evidence.Hint, said).
 		Says("the %s is here and cannot be used, and nothing that was looked at says why", evidence.NameOf(*g)).
 		Do("`nvidia-smi` and `sudo dmesg | grep -iE 'NVRM|Xid'` say more", "`envfix doctor --import` has torch itself say it")
-	return out
 }

@@ -32,7 +32,7 @@ func (h hypothesis) String() string {
 
 // question: torch sees no GPU, and what was found beside that are symptoms. The answer
 // are hypotheses from what is known, each with its test.
-func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func question(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	said, asked := unanswered(e)
 	cause, open := strongest(found)
 	if !asked || !open {
@@ -59,7 +59,6 @@ func question(e *evidence.Evidence, found evidence.Found) (out evidence.Findings
 	if withoutTorch(e) {
 		f.Say("the program sees no GPU, and nothing here says why")
 	}
-	return out
 }
 
 // unanswered is where somebody says that torch sees no GPU, and reports whether that is
@@ -310,7 +309,7 @@ var Unread = []struct{ Words, Check string }{
 }
 
 // unread: what could not be read of this machine reaches the verdict.
-func unread(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) {
+func unread(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	if e.Pasted {
 		return
 	}
@@ -327,5 +326,4 @@ func unread(e *evidence.Evidence, found evidence.Found) (out evidence.Findings) 
 			break // the first says it best
 		}
 	}
-	return out
 }

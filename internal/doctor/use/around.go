@@ -10,7 +10,7 @@ import (
 
 // fabric: GPUs that are joined by NVSwitch need the fabric manager, in the driver's
 // version, before CUDA can be initialised.
-func fabric(e *evidence.Evidence) (out evidence.Findings) {
+func fabric(e *evidence.Evidence, out *evidence.Findings) {
 	a, d := e.Around, e.Machine.Driver
 	if a == nil || a.Fabric == nil || a.Switches == 0 || d == nil || d.Version.IsZero() || d.NotLoaded {
 		return
@@ -29,12 +29,11 @@ func fabric(e *evidence.Evidence) (out evidence.Findings) {
 		out.Find("MG004", evidence.Proven, said, evidence.Fact("package nvidia-fabricmanager %s", have), e.From.Driver).
 			Says("the fabric manager is %s and the driver is %s: they have to be the same", have, d.Version)
 	}
-	return out
 }
 
 // sharedMemorySize: workers of a DataLoader and NCCL hand data over in /dev/shm, of which a
 // container has 64 MB where nobody asks for more.
-func sharedMemorySize(e *evidence.Evidence) (out evidence.Findings) {
+func sharedMemorySize(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Around == nil || e.Around.SharedMem == nil || e.Torch.Version == "" {
 		return
 	}
@@ -56,11 +55,10 @@ func sharedMemorySize(e *evidence.Evidence) (out evidence.Findings) {
 			Say("this container has 64 MB of shared memory (/dev/shm): enough without workers, too little for a DataLoader's or for NCCL").
 			As(evidence.Note)
 	}
-	return out
 }
 
 // peers: GPUs that cannot reach each other's memory go through the machine's.
-func peers(e *evidence.Evidence) (out evidence.Findings) {
+func peers(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range e.Machine.GPUs {
 		if g.Use == nil || len(g.Use.NoPeers) == 0 {
 			continue
@@ -73,5 +71,4 @@ func peers(e *evidence.Evidence) (out evidence.Findings) {
 		f.As(evidence.Note).Of("none")
 		return
 	}
-	return out
 }

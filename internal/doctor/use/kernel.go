@@ -14,31 +14,29 @@ import (
 var xid79 = lazy.Regexp(`(?i)\bXid (?:error )?79\b`)
 
 // bareXid: people name the number alone.
-func bareXid(e *evidence.Evidence) (out evidence.Findings) {
+func bareXid(e *evidence.Evidence, out *evidence.Findings) {
 	if h := e.Hit("xid-hardware"); h != nil && xid79().MatchString(h.At.Text) {
 		out.Find("HW002", evidence.Likely, h.At)
 	}
-	return out
 }
 
 // longAgo is after how many seconds an error of a GPU that works again is history.
 const longAgo = 24 * 3600
 
 // kernelErrors: what NVIDIA's kernel module logged since the machine was started.
-func kernelErrors(e *evidence.Evidence) (out evidence.Findings) {
+func kernelErrors(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.KernelLog == nil {
 		return
 	}
 	for _, k := range e.Machine.KernelLog.Errors {
 		switch {
 		case k.Switch:
-			switchError(e, &out, k)
+			switchError(e, out, k)
 		case strings.Contains(k.Text, "to 0x0 (None)"): // Xid 154: the GPU has recovered
 		default:
-			xid(e, &out, k)
+			xid(e, out, k)
 		}
 	}
-	return out
 }
 
 func xid(e *evidence.Evidence, out *evidence.Findings, k machine.KernelError) {

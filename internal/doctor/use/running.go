@@ -17,7 +17,7 @@ var ownLibrary = lazy.Regexp(`^(_C\.|lib(torch|c10|caffe2|cuda|cudnn|cublas|nccl
 
 // replacedUnder: an installer replaced libraries while the process ran. What it
 // loads from now on is of the other version.
-func replacedUnder(e *evidence.Evidence) (out evidence.Findings) {
+func replacedUnder(e *evidence.Evidence, out *evidence.Findings) {
 	r := e.Running
 	if r == nil {
 		return
@@ -31,11 +31,10 @@ func replacedUnder(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("PY034", evidence.Proven, evidence.Fact("mapped and gone: %s", gone[0])).
 		Says("%d libraries that process %d runs with were replaced or removed while it ran, %s first",
 			len(gone), r.PID, path.Base(gone[0]))
-	return out
 }
 
 // driverOfProcess: the driver was updated while the process ran.
-func driverOfProcess(e *evidence.Evidence) (out evidence.Findings) {
+func driverOfProcess(e *evidence.Evidence, out *evidence.Findings) {
 	r, d := e.Running, e.Machine.Driver
 	if r == nil || r.Driver == "" || d == nil || d.LoadedVersion.IsZero() {
 		return
@@ -47,16 +46,14 @@ func driverOfProcess(e *evidence.Evidence) (out evidence.Findings) {
 	}
 	out.Find("DRV022", evidence.Proven, evidence.Fact("process %d has libcuda.so.%s mapped", r.PID, theirs), e.From.Module).
 		Says("process %d runs with the library of driver %s, and %s is loaded", r.PID, theirs, d.LoadedVersion)
-	return out
 }
 
 // noDeviceOpen: torch is loaded, a GPU is there, and the process holds none.
-func noDeviceOpen(e *evidence.Evidence) (out evidence.Findings) {
+func noDeviceOpen(e *evidence.Evidence, out *evidence.Findings) {
 	r := e.Running
 	g := e.GPU().First(machine.NVIDIA)
 	if r == nil || !r.Torch || len(r.Devices) > 0 || g == nil || !g.Visible || e.Machine.Platform.Environment == machine.WSL2 {
 		return
 	}
 	out.Find("ACC020", evidence.Trifle, evidence.Fact("process %d has no /dev/nvidia* open", r.PID))
-	return out
 }

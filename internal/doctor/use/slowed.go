@@ -12,7 +12,7 @@ import (
 // slowed: heat or the power supply take speed from a GPU that works. At the power
 // limit of a full load every GPU is; that counts where the limit was lowered, or
 // where a third of the clock is gone.
-func slowed(e *evidence.Evidence) (out evidence.Findings) {
+func slowed(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range used(e) {
 		u := g.Use
 		has := func(reason string) bool { return slices.Contains(u.Throttle, reason) }
@@ -41,7 +41,6 @@ func slowed(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("PERF006", evidence.Hint, said...).Say("its power limit takes a third of the clock of " + evidence.GPUName(g))
 		}
 	}
-	return out
 }
 
 func lowered(u *machine.GPUUse) bool {
@@ -57,7 +56,7 @@ func suffix(format string, n *int) string {
 
 // persistence: without it and without a display every first CUDA call waits for
 // the driver to wake the GPU. Containers and WSL cannot set it.
-func persistence(e *evidence.Evidence) (out evidence.Findings) {
+func persistence(e *evidence.Evidence, out *evidence.Findings) {
 	if env := e.Machine.Platform.Environment; env != machine.Bare && env != "" {
 		return
 	}
@@ -71,5 +70,4 @@ func persistence(e *evidence.Evidence) (out evidence.Findings) {
 			Says("persistence mode is off and no display is on: the first CUDA call of a program waits until the GPU wakes")
 		return
 	}
-	return out
 }

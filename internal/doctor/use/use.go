@@ -42,7 +42,7 @@ func isFull(g machine.GPU) bool {
 
 // full: the GPU that a program would get has no memory left. A full GPU beside it
 // is somebody's job, and no fault.
-func full(e *evidence.Evidence) (out evidence.Findings) {
+func full(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range used(e) {
 		if !g.Visible || !isFull(g) {
 			continue
@@ -68,7 +68,6 @@ func full(e *evidence.Evidence) (out evidence.Findings) {
 			found.As(evidence.Note)
 		}
 	}
-	return out
 }
 
 // holders says who holds the memory of a GPU.
@@ -143,7 +142,7 @@ func makeRoom(e *evidence.Evidence, g machine.GPU) []string {
 // orphaned: much more is in use than the listed processes hold. It is what a
 // process leaves that hangs while it ends, or one that this list does not show. In
 // a container the list shows too little by design.
-func orphaned(e *evidence.Evidence) (out evidence.Findings) {
+func orphaned(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.Platform.Environment == machine.Container || e.Machine.Platform.Environment == machine.WSL2 {
 		return
 	}
@@ -171,12 +170,11 @@ func orphaned(e *evidence.Evidence) (out evidence.Findings) {
 				)
 		}
 	}
-	return out
 }
 
 // computeMode: a GPU that admits one process and has one, or none at all. MPS is
 // one process that serves many.
-func computeMode(e *evidence.Evidence) (out evidence.Findings) {
+func computeMode(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range used(e) {
 		index := strconv.Itoa(g.Index)
 		reset := "`sudo nvidia-smi -i " + index + " -c DEFAULT` lets several in"
@@ -205,7 +203,6 @@ func computeMode(e *evidence.Evidence) (out evidence.Findings) {
 			}
 		}
 	}
-	return out
 }
 
 func isCompute(p machine.Process) bool { return p.Kind == "compute" }
@@ -227,7 +224,7 @@ func taken(e *evidence.Evidence, g machine.GPU) bool {
 
 // noInstances: MIG is on and nothing was made of it. Where another GPU can be
 // used, that is no standstill.
-func noInstances(e *evidence.Evidence) (out evidence.Findings) {
+func noInstances(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Pasted {
 		return
 	}
@@ -246,11 +243,10 @@ func noInstances(e *evidence.Evidence) (out evidence.Findings) {
 			f.As(evidence.Warning)
 		}
 	}
-	return out
 }
 
 // unreachable: NVML knows of a GPU and gets no answer.
-func unreachable(e *evidence.Evidence) (out evidence.Findings) {
+func unreachable(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range e.Machine.GPUs {
 		said := evidence.Fact("GPU at %s: NVML %s", g.PCIAddress, strings.ReplaceAll(g.Fault, "_", " "))
 		switch g.Fault {
@@ -264,12 +260,11 @@ func unreachable(e *evidence.Evidence) (out evidence.Findings) {
 			out.Find("DRV014", evidence.Likely, said).Say("the driver does not reach the " + evidence.NameOf(g) + " at " + g.PCIAddress)
 		}
 	}
-	return out
 }
 
 // memoryErrors: what ECC counted since the driver was loaded, and what waits for a
 // reset. What lies further back was mended, or it would be counted again.
-func memoryErrors(e *evidence.Evidence) (out evidence.Findings) {
+func memoryErrors(e *evidence.Evidence, out *evidence.Findings) {
 	weight := evidence.Likely.Exact()
 	if e.Pasted {
 		weight = evidence.Strong // of when, nobody knows
@@ -304,5 +299,4 @@ func memoryErrors(e *evidence.Evidence) (out evidence.Findings) {
 				Do(reset...)
 		}
 	}
-	return out
 }

@@ -13,18 +13,17 @@ import (
 )
 
 // raspberry: the CUDA indexes have nothing for it, and it has no use for them.
-func raspberry(e *evidence.Evidence) (out evidence.Findings) {
+func raspberry(e *evidence.Evidence, out *evidence.Findings) {
 	if s := e.Place.Raspberry; !s.IsZero() && !e.GPU().Of("nvidia") && e.Wanted().Unfound() != nil {
 		out.Find("IDX003", evidence.Proven, s, e.Wanted().Unfound().At).
 			Says("a Raspberry Pi has no GPU of NVIDIA's, and the CUDA indexes of PyTorch have no wheel for it").
 			Do("`pip install torch torchvision`, from the default index: the build for its CPU, on a 64-bit system")
 	}
-	return out
 }
 
 // toolkitChannel: conda-forge has the cudatoolkit of every CUDA up to 11.8; the channel nvidia
 // has few of them. Source: anaconda.org/conda-forge/cudatoolkit, anaconda.org/nvidia/cudatoolkit.
-func toolkitChannel(e *evidence.Evidence) (out evidence.Findings) {
+func toolkitChannel(e *evidence.Evidence, out *evidence.Findings) {
 	s, ok := e.Has("conda-unsat")
 	asked := e.Did.CondaCUDA
 	if !ok || !strings.Contains(asked.Text, "cudatoolkit") || strings.Contains(asked.Text, "conda-forge") {
@@ -34,7 +33,6 @@ func toolkitChannel(e *evidence.Evidence) (out evidence.Findings) {
 		Says("none of the channels that were named has this cudatoolkit; conda-forge has it").
 		Do("the same command with `-c conda-forge` in place of `-c nvidia`",
 			"or the build of today, which needs no cudatoolkit: {torch}")
-	return out
 }
 
 var linuxOnly = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia-nccl-cu\d+|` +
@@ -42,7 +40,7 @@ var linuxOnly = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia
 
 // notFound: pip or uv found no version. The reason is in the index, the Python,
 // or the platform, in the order of what is known.
-func notFound(e *evidence.Evidence) (out evidence.Findings) {
+func notFound(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Wanted().Unfound()
 	if h == nil {
 		return
@@ -54,7 +52,7 @@ func notFound(e *evidence.Evidence) (out evidence.Findings) {
 		return
 	}
 	v, label, want := e.Wanted().Torch()
-	if endsEarly(e, &out, h, v) {
+	if endsEarly(e, out, h, v) {
 		return
 	}
 	if s, tags := e.Has("uv-python-tag"); tags {
@@ -84,10 +82,9 @@ func notFound(e *evidence.Evidence) (out evidence.Findings) {
 			Do(append(fix, "or `--extra-index-url` in its place, where the default index's newest torch will do as well")...)
 		return
 	}
-	if !noPlatformWheel(e, &out, h, v, label) && !noPythonWheel(e, &out, h, v, label, want) {
-		otherIndex(e, &out, h, v)
+	if !noPlatformWheel(e, out, h, v, label) && !noPythonWheel(e, out, h, v, label, want) {
+		otherIndex(e, out, h, v)
 	}
-	return out
 }
 
 // noPlatformWheel: no torch is published for this system or processor, or none of the
@@ -140,7 +137,7 @@ func noPythonWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit
 
 // extraIndex: pip takes the newest release of all its indexes, and the extra one is not
 // preferred. Source: pip.pypa.io, pip install, --extra-index-url.
-func extraIndex(e *evidence.Evidence) (out evidence.Findings) {
+func extraIndex(e *evidence.Evidence, out *evidence.Findings) {
 	s := e.Did.Index
 	m := evidence.IndexLabel().FindStringSubmatch(s.Text)
 	if m == nil || !strings.Contains(s.Text, "--extra-index-url") || e.Torch.CUDA.IsZero() {
@@ -155,7 +152,6 @@ func extraIndex(e *evidence.Evidence) (out evidence.Findings) {
 			e.Torch.CUDA.MajorMinor(), m[1])
 	command := "`pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/" + m[1] + "`"
 	f.Do(command+": that index alone", "or leave it, where it works: the newer CUDA serves the same GPUs, but for old ones, with a driver that is new enough")
-	return out
 }
 
 // intelMacFix is how to install the last torch for Intel Macs, which was built for NumPy 1.
@@ -228,7 +224,7 @@ func indexFix(e *evidence.Evidence, label string) []string {
 
 // noSuchIndex: an extra index that does not exist fails silently, and the
 // default one answers with a CPU build.
-func noSuchIndex(e *evidence.Evidence) (out evidence.Findings) {
+func noSuchIndex(e *evidence.Evidence, out *evidence.Findings) {
 	label, s := badIndex(e)
 	if _, failed := e.Has("pip-no-version"); failed || label == "" {
 		return
@@ -245,11 +241,10 @@ func noSuchIndex(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("PY001", evidence.Likely, s, e.Torch.AvailableAt).
 		Say("there is no index for " + label + " builds, so pip took the default index's, which is not for this GPU").
 		Do(indexFix(e, label)...)
-	return out
 }
 
 // windowsDefault: on Windows the default index carries the CPU build alone.
-func windowsDefault(e *evidence.Evidence) (out evidence.Findings) {
+func windowsDefault(e *evidence.Evidence, out *evidence.Findings) {
 	said, told := e.Has("app-no-gpu", "torch-fallback-cpu")
 	if e.Machine.Platform.OS != "windows" || !e.Torch.SeesNone() && !(told && e.GPU().Of(machine.NVIDIA)) ||
 		!e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.Label != "" {
@@ -268,5 +263,4 @@ func windowsDefault(e *evidence.Evidence) (out evidence.Findings) {
 	out.Find("PY001", w, s, e.Torch.AvailableAt, said).
 		Says("on Windows `pip install torch` brings the CPU build").
 		Do("{torch}")
-	return out
 }
