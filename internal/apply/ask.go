@@ -68,8 +68,7 @@ func (r release) among(record []string) bool {
 }
 
 // offered lists the versions that could be installed, newest first.
-func (m host) offered(ctx context.Context, manager string, names []string) []release {
-	var out []release
+func (m host) offered(ctx context.Context, manager string, names []string) (out []release) {
 	switch manager {
 	case "apt-get": // nvidia-driver | 535.261.03-1~deb12u1 | http://… Packages
 		said, _ := m.output(ctx, append([]string{"apt-cache", "madison"}, names...))
@@ -97,8 +96,7 @@ func (m host) offered(ctx context.Context, manager string, names []string) []rel
 }
 
 // pairs reads lines of a name and a version.
-func pairs(said string) []release {
-	var out []release
+func pairs(said string) (out []release) {
 	for line := range strings.Lines(said) {
 		if f := strings.Fields(line); len(f) == 2 {
 			out = append(out, release{name: f[0], version: f[1]})
@@ -108,8 +106,7 @@ func pairs(said string) []release {
 }
 
 // cells reads the rows of a table of zypper's.
-func cells(said string) [][]string {
-	var out [][]string
+func cells(said string) (out [][]string) {
 	for line := range strings.Lines(said) {
 		if !strings.Contains(line, "|") {
 			continue
@@ -119,12 +116,11 @@ func cells(said string) [][]string {
 	return out
 }
 
-func (m host) installedAll(ctx context.Context, manager string) []release {
+func (m host) installedAll(ctx context.Context, manager string) (out []release) {
 	if manager != "apt-get" {
 		said, _ := m.output(ctx, allRPMs)
 		return pairs(said)
 	}
-	var out []release
 	said, _ := m.output(ctx, []string{"dpkg-query", "-W", "-f", `${db:Status-Status} ${Package} ${Version}\n`})
 	for line := range strings.Lines(said) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "installed" {
@@ -143,8 +139,7 @@ var (
 
 // holds lists what the package manager keeps at its version, with that version
 // where it tells. The name may be a pattern.
-func (m host) holds(ctx context.Context, manager string) []release {
-	var out []release
+func (m host) holds(ctx context.Context, manager string) (out []release) {
 	switch manager {
 	case "apt-get":
 		said, _ := m.output(ctx, []string{"apt-mark", "showhold"})
@@ -167,8 +162,7 @@ func (m host) holds(ctx context.Context, manager string) []release {
 
 // locks reads the list of dnf4's versionlock and that of dnf5, which has a line for
 // the name and one for the version.
-func locks(said string) []release {
-	var out []release
+func locks(said string) (out []release) {
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "Package name: "); ok {
@@ -183,12 +177,11 @@ func locks(said string) []release {
 }
 
 // excludes lists what dnf's configuration leaves out of every transaction.
-func (m host) excludes() []release {
+func (m host) excludes() (out []release) {
 	b, err := os.ReadFile(m.root + "/etc/dnf/dnf.conf")
 	if err != nil {
 		return nil
 	}
-	var out []release
 	for line := range strings.Lines(string(b)) {
 		key, value, _ := strings.Cut(line, "=")
 		if key = strings.TrimSpace(key); key != "exclude" && key != "excludepkgs" {

@@ -59,8 +59,7 @@ func field(header []byte, name string) string {
 	return ""
 }
 
-func fields(header []byte, name string) []string {
-	var out []string
+func fields(header []byte, name string) (out []string) {
 	for line := range strings.Lines(string(header)) {
 		if value, ok := strings.CutPrefix(line, name+": "); ok {
 			out = append(out, strings.TrimSpace(value))

@@ -44,8 +44,7 @@ func (e *Env) History() (History, error) {
 }
 
 // events folds the journal's lines into what was done.
-func events(entries []Entry, env string) []Event {
-	var out []Event
+func events(entries []Entry, env string) (out []Event) {
 	open := -1
 	for _, e := range entries {
 		if e.Env != env {

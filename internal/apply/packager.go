@@ -56,8 +56,7 @@ var packagers = map[string]packager{
 }
 
 // packagersOf lists the package managers that steps run.
-func packagersOf(steps []plan.Step) []string {
-	var out []string
+func packagersOf(steps []plan.Step) (out []string) {
 	for _, s := range steps {
 		if s.Run == nil {
 			continue

@@ -85,8 +85,7 @@ func (n need) met() error {
 // links from there into an environment on the same file system; it copies into one
 // on another (measured with pip 23.2 and uv 0.13.9; of pip's cache its
 // documentation speaks). TMPDIR is ours, beside the environment.
-func (r *run) needs(steps []plan.Step) []need {
-	var all []need
+func (r *run) needs(steps []plan.Step) (all []need) {
 	add := func(dir, what string, bytes int64) {
 		if bytes == 0 || dir == "" {
 			return

@@ -166,9 +166,8 @@ func (b *bench) wantKind(err error, want int) {
 }
 
 // tree lists what is in the project, links with their targets.
-func (b *bench) tree(below string) []string {
+func (b *bench) tree(below string) (out []string) {
 	b.Helper()
-	var out []string
 	err := filepath.WalkDir(filepath.Join(b.dir, below), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

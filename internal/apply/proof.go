@@ -84,8 +84,7 @@ func ReadProof(out string) (Proof, error) {
 }
 
 // Compare says what of a proof is not what was wanted; nothing: it holds.
-func Compare(want plan.Verify, got Proof) []string {
-	var out []string
+func Compare(want plan.Verify, got Proof) (out []string) {
 	add := func(format string, args ...any) {
 		out = append(out, text.Printable(fmt.Sprintf(format, args...)))
 	}

@@ -57,8 +57,7 @@ func recordOf(dir string) (g Generation) {
 // Static compares a machine and the files of an environment with what it proved,
 // without starting Python: a sentence for each thing that is less. gpus is how many
 // must be usable; below 0, as many as were proved.
-func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) []string {
-	var wrong []string
+func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) (wrong []string) {
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if d := h.Driver; d != nil && !d.LoadedVersion.IsZero() && d.LoadedVersion.Compare(d.Version) != 0 {
 		add("the loaded kernel module is %s and the driver's libraries are %s: reboot", d.LoadedVersion, d.Version)

@@ -46,8 +46,7 @@ func (r *run) reachable(ctx context.Context) error {
 const defaultIndex = "default"
 
 // indexesOf are the addresses that a command fetches from.
-func indexesOf(argv []string) []string {
-	var out []string
+func indexesOf(argv []string) (out []string) {
 	for i, a := range argv[:max(len(argv)-1, 0)] {
 		names := a == "--default-index" || a == "--index-url" || a == "--channel" || a == "-c"
 		if to := argv[i+1]; names && (strings.HasPrefix(to, "https://") || strings.HasPrefix(to, "http://")) {

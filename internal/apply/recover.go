@@ -185,8 +185,7 @@ func (e *Env) dropEmptyMarker(id string) error {
 
 // unfinished returns the beginning of the last plan for an environment that has
 // no end.
-func (j *journal) unfinished(env string) *Entry {
-	var open *Entry
+func (j *journal) unfinished(env string) (open *Entry) {
 	for i, e := range j.entries {
 		if e.Env != env {
 			continue

@@ -37,7 +37,7 @@ func (r *run) stale(ctx context.Context) error {
 		Hints: []string{"`envfix plan` makes a new one"}}
 }
 
-func changedPackages(was, is []machine.Package) []string {
+func changedPackages(was, is []machine.Package) (out []string) {
 	a, b := map[string]string{}, map[string]string{}
 	for _, p := range was {
 		a[p.Name] = p.Version
@@ -47,7 +47,6 @@ func changedPackages(was, is []machine.Package) []string {
 	}
 	all := maps.Clone(a)
 	maps.Copy(all, b)
-	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if a[name] != b[name] {
 			out = append(out, fmt.Sprintf("package %s %s → %s", name, cmp.Or(a[name], "none"), cmp.Or(b[name], "none")))

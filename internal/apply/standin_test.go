@@ -48,8 +48,7 @@ var distros = []distro{
 }
 
 // both expands what is offered over the branches of the driver.
-func both(lines ...string) []string {
-	var out []string
+func both(lines ...string) (out []string) {
 	for _, v := range []string{"570.211.01", "580.95.05", "580.105.08", "610.57.04"} {
 		for _, l := range lines {
 			l = strings.ReplaceAll(strings.ReplaceAll(l, "BRANCH", v[:3]), "VERSION", v)

@@ -60,9 +60,8 @@ var (
 )
 
 // joined joins calls that strace reports in two halves.
-func joined(trace string) []string {
+func joined(trace string) (out []string) {
 	begun := map[string]string{}
-	var out []string
 	for line := range strings.Lines(trace) {
 		line = strings.TrimSuffix(line, "\n")
 		if m := unfinished.FindStringSubmatch(line); m != nil {

@@ -131,8 +131,7 @@ func (s standIn) wantReboot(b *bench, err error) {
 }
 
 // drivers lists the packages that each bring a whole driver.
-func (s standIn) drivers() []string {
-	var out []string
+func (s standIn) drivers() (out []string) {
 	for _, line := range s.read("state/installed") {
 		if strings.HasPrefix(line, "nvidia-driver-5") || strings.HasPrefix(line, "nvidia-driver-6") || strings.HasPrefix(line, "nvidia-open") || strings.HasPrefix(line, "cuda-drivers") {
 			out = append(out, line)
@@ -145,8 +144,7 @@ func (s standIn) drivers() []string {
 var looks = []string{"rpm -q", "dpkg-query", "dpkg --audit", "apt-get check", "apt-mark showhold", "dnf -q", "zypper --non-interactive locks", "rpmdb --verifydb", "modinfo", "apt-cache", "zypper --non-interactive --no-refresh search"}
 
 // asRoot is what ran that is a step's, in order.
-func (s standIn) asRoot() []string {
-	var out []string
+func (s standIn) asRoot() (out []string) {
 	for _, line := range s.read("state/log") {
 		if !slices.ContainsFunc(looks, func(l string) bool { return strings.HasPrefix(line, l) }) {
 			out = append(out, line)

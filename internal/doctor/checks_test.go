@@ -7,8 +7,7 @@ import (
 	"envfix/internal/doctor/know"
 )
 
-func checksOf(r Report) []string {
-	var out []string
+func checksOf(r Report) (out []string) {
 	for _, f := range r.Findings {
 		out = append(out, f.Check)
 	}

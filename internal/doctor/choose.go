@@ -18,8 +18,7 @@ import (
 
 // usualDriver is the driver that is taken for granted where a paste names none, or the
 // first that knows the GPUs.
-func (e *exam) usualDriver(gpus []machine.GPU) version.Dotted {
-	var usual version.Dotted
+func (e *exam) usualDriver(gpus []machine.GPU) (usual version.Dotted) {
 	for _, t := range e.Matrix.Toolkits {
 		v := t.Driver(e.Driver().WindowsColumn())
 		if t.Version.MajorMinor() == e.Limit("usual-machine").Values[0] && (usual.IsZero() || v.Less(usual)) {

@@ -54,8 +54,7 @@ type exam struct {
 
 // judge asks all rules: first those that look at facts alone, then those that also look
 // at what the others found.
-func judge(e *evidence.Evidence) evidence.Found {
-	var found evidence.Found
+func judge(e *evidence.Evidence) (found evidence.Found) {
 	for _, r := range rooms {
 		if r.Find != nil {
 			var out evidence.Findings

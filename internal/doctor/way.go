@@ -41,7 +41,7 @@ var pipInstall = lazy.Regexp("^`(?:uv )?pip install ([^`]+)`")
 
 // Installs are the requirements that the first remedy of a finding installs; nil: it does
 // something else, or installs what no index has.
-func (f Finding) Installs() []string {
+func (f Finding) Installs() (out []string) {
 	if len(f.Fix) == 0 {
 		return nil
 	}
@@ -49,7 +49,6 @@ func (f Finding) Installs() []string {
 	if m == nil {
 		return nil
 	}
-	var out []string
 	words := strings.Fields(m[1])
 	for i := 0; i < len(words); i++ {
 		switch word := strings.Trim(words[i], `"'`); {

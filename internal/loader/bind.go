@@ -165,7 +165,7 @@ func (o *Object) symbol(f io.ReaderAt, i uint32) (symbol, bool) {
 
 // undefined are the symbols that others must have: those before the first that the hash
 // table holds. Weak ones may be missing.
-func (o *Object) undefined(f io.ReaderAt) []string {
+func (o *Object) undefined(f io.ReaderAt) (out []string) {
 	t := o.table(f)
 	first := t.first
 	if len(t.chain) == 0 && first == 0 {
@@ -176,7 +176,6 @@ func (o *Object) undefined(f io.ReaderAt) []string {
 	if n, _ := f.ReadAt(data, at); !ok || n < len(data) {
 		return nil
 	}
-	var out []string
 	for i := 24; i+24 <= len(data); i += 24 {
 		b := data[i:]
 		if binary.LittleEndian.Uint16(b[6:]) == 0 && b[4]>>4 == byte(elf.STB_GLOBAL) {

@@ -185,8 +185,7 @@ func (o *Object) text(f io.ReaderAt, at uint64) string {
 }
 
 // searchPath reads DT_RPATH or DT_RUNPATH.
-func searchPath(list, origin string) []string {
-	var out []string
+func searchPath(list, origin string) (out []string) {
 	for dir := range strings.SplitSeq(list, ":") {
 		dir = strings.NewReplacer("${ORIGIN}", origin, "$ORIGIN", origin).Replace(dir)
 		if path.IsAbs(dir) && len(out) < maxDirs {

@@ -18,8 +18,7 @@ const (
 // Versions checks the sets of symbols that loaded objects ask for (DT_VERNEED) against
 // those that the loaded libraries define: GLIBC_2.38, GLIBCXX_3.4.32. A library that
 // defines none at all is no fault to the loader.
-func (v *View) Versions(of []*Object) []Fault {
-	var out []Fault
+func (v *View) Versions(of []*Object) (out []Fault) {
 	readers := readers{}
 	defer readers.close()
 	for _, o := range of {
@@ -44,12 +43,11 @@ func (v *View) Versions(of []*Object) []Fault {
 type neededVersion struct{ file, version string }
 
 // versionsNeeded reads DT_VERNEED: for each library a list of sets.
-func (o *Object) versionsNeeded(f io.ReaderAt) []neededVersion {
+func (o *Object) versionsNeeded(f io.ReaderAt) (out []neededVersion) {
 	at, ok := o.offset(o.dynamic[elf.DT_VERNEED])
 	if !ok || o.dynamic[elf.DT_VERNEED] == 0 {
 		return nil
 	}
-	var out []neededVersion
 	record := func(at int64) []byte {
 		b := make([]byte, 16)
 		if _, err := f.ReadAt(b, at); err != nil {

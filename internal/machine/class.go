@@ -88,8 +88,7 @@ func (p Python) Minor() string {
 	return minor
 }
 
-func classPythons(all []Python) []Python {
-	var out []Python
+func classPythons(all []Python) (out []Python) {
 	for _, p := range all {
 		if !strings.Contains(p.Version, ".") {
 			continue

@@ -17,8 +17,7 @@ type RecordFile struct {
 }
 
 // ReadRecord reads a RECORD. Lines that are cut off are left out.
-func ReadRecord(text []byte) []RecordFile {
-	var out []RecordFile
+func ReadRecord(text []byte) (out []RecordFile) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		i := strings.LastIndexByte(line, ',')

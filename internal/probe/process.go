@@ -79,8 +79,7 @@ func Process(o Options, pid int) (Options, *machine.Running, error) {
 }
 
 // pythonsBelow are the Pythons that a launcher, a shell or a server started.
-func pythonsBelow(h *sysroot.Host, pid int) []string {
-	var out []string
+func pythonsBelow(h *sysroot.Host, pid int) (out []string) {
 	for _, child := range h.Procs().Descendants(pid, true, 200)[1:] {
 		c := h.Procs().Of(child)
 		if strings.HasPrefix(path.Base(c.Link("exe")), "python") && len(out) < 8 {

@@ -117,8 +117,7 @@ func (s *Stream) put(out []byte) error {
 	return err
 }
 
-func (s *Stream) neutral(b []byte) []byte {
-	var out []byte
+func (s *Stream) neutral(b []byte) (out []byte) {
 	if s.live {
 		n := len(redrawn().Find(b))
 		out, b = append(out, b[:n]...), b[n:]

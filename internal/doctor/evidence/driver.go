@@ -25,7 +25,7 @@ func (e Driver) First(a matrix.Arch) version.Dotted { return a.First(e.WindowsCo
 
 // Floor is the oldest driver for a CUDA on this platform. Before CUDA 11 there is
 // no compatibility between minor versions: the toolkit's own table counts.
-func (e Driver) Floor(cuda version.Dotted) version.Dotted {
+func (e Driver) Floor(cuda version.Dotted) (oldest version.Dotted) {
 	if e.Matrix == nil || cuda.IsZero() {
 		return version.Dotted{}
 	}
@@ -34,7 +34,6 @@ func (e Driver) Floor(cuda version.Dotted) version.Dotted {
 			return e.FloorOf(f)
 		}
 	}
-	var oldest version.Dotted
 	for _, t := range e.Matrix.Toolkits {
 		if t.Version.MajorMinor() != cuda.MajorMinor() {
 			continue

@@ -151,9 +151,8 @@ func (f *Finding) Quotes() []string {
 
 // Merge makes one finding of those with the same check and cause: the one with the
 // best proof, with the evidence of all.
-func (all Found) Merge() Found {
+func (all Found) Merge() (out Found) {
 	const most = 6 // lines of evidence that somebody reads
-	var out Found
 	for _, f := range all {
 		i := slices.IndexFunc(out, func(o *Finding) bool { return o.Check == f.Check && o.Cause == f.Cause })
 		if i < 0 {

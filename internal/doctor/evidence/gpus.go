@@ -103,8 +103,7 @@ func (e GPU) Spare(g machine.GPU) bool {
 
 // AllBefore is the first of NVIDIA's GPUs where each is surely older than a compute
 // capability; nil where one is not, or none is there.
-func (e GPU) AllBefore(sm machine.SM) *machine.GPU {
-	var old *machine.GPU
+func (e GPU) AllBefore(sm machine.SM) (old *machine.GPU) {
 	for i := range e.Machine.GPUs {
 		g := &e.Machine.GPUs[i]
 		if g.Vendor != machine.NVIDIA {

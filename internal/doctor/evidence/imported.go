@@ -65,8 +65,7 @@ const loadedVia = "as Python loaded it"
 type Arches struct{ Native, PTX []machine.SM }
 
 // ArchesOf reads sm_90, sm_90a and compute_90; what it cannot read is left out.
-func ArchesOf(flags []string) Arches {
-	var a Arches
+func ArchesOf(flags []string) (a Arches) {
 	for _, f := range flags {
 		kind, code, _ := strings.Cut(f, "_")
 		sm, err := machine.ParseSM(strings.TrimRight(code, "af"))

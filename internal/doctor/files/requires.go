@@ -107,8 +107,7 @@ func restorable(e *evidence.Evidence, spec string) bool {
 }
 
 // incomplete: files that RECORD lists are missing, or libraries have other sizes.
-func incomplete(e *evidence.Evidence, ofTorch map[string]bool) []trouble {
-	var out []trouble
+func incomplete(e *evidence.Evidence, ofTorch map[string]bool) (out []trouble) {
 	for _, d := range e.Files.Dists {
 		if strings.HasPrefix(d.Name, "nvidia-") && ofTorch["torch"] && len(ofTorch) > 2 && !ofTorch[d.Name] {
 			continue // another torch's, which nothing asks for
@@ -174,8 +173,7 @@ func (u unmet) pinned() bool {
 }
 
 // unmet lists them all; an extra counts where another package asks for it.
-func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) []unmet {
-	var out []unmet
+func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) (out []unmet) {
 	done := map[string]bool{}
 	var look func(d machine.DistFiles, extras []string, depth int)
 	look = func(d machine.DistFiles, extras []string, depth int) {

@@ -27,7 +27,7 @@ func branches(expr string) []branch {
 	return ways(re.Simplify())
 }
 
-func ways(re *syntax.Regexp) []branch {
+func ways(re *syntax.Regexp) (out []branch) {
 	switch re.Op {
 	case syntax.OpCapture, syntax.OpPlus:
 		return ways(re.Sub[0])
@@ -69,7 +69,6 @@ func ways(re *syntax.Regexp) []branch {
 		}
 		return nil
 	}
-	var out []branch
 	if set := required(re); shortest(set) >= minLiteral {
 		out = append(out, text.Each(set, func(l string) branch { return branch{literal: l} })...)
 	}
@@ -77,8 +76,7 @@ func ways(re *syntax.Regexp) []branch {
 }
 
 // flat puts the parts of nested sequences in one row.
-func flat(subs []*syntax.Regexp) []*syntax.Regexp {
-	var out []*syntax.Regexp
+func flat(subs []*syntax.Regexp) (out []*syntax.Regexp) {
 	for _, s := range subs {
 		if s.Op == syntax.OpConcat {
 			out = append(out, flat(s.Sub)...)
@@ -205,8 +203,7 @@ func required(re *syntax.Regexp) []string {
 
 // bestOf is the set of a sequence whose shortest string is the longest: of one of
 // its parts, or of parts in a row that can be multiplied out.
-func bestOf(subs []*syntax.Regexp) []string {
-	var best []string
+func bestOf(subs []*syntax.Regexp) (best []string) {
 	take := func(l []string) {
 		if shortest(l) > shortest(best) {
 			best = l
@@ -230,8 +227,7 @@ func bestOf(subs []*syntax.Regexp) []string {
 }
 
 // crossed puts a head before the needed beginning of each alternative.
-func crossed(heads []string, alt *syntax.Regexp) []string {
-	var out []string
+func crossed(heads []string, alt *syntax.Regexp) (out []string) {
 	for _, s := range alt.Sub {
 		e := beginning(s)
 		for _, h := range heads {

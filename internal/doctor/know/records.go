@@ -26,8 +26,7 @@ func (r record) one(key string) string {
 var places = []string{"windows", "macos", "wsl", "container"}
 
 // places are the ways out by place: fix-windows and its like. nil: none says another.
-func (r record) places() map[string][]string {
-	var out map[string][]string
+func (r record) places() (out map[string][]string) {
 	for _, place := range places {
 		if ways := r.keys["fix-"+place]; len(ways) > 0 {
 			if out == nil {

@@ -96,8 +96,7 @@ func newScanner(k *Knowledge, facts []string) *Scanner {
 	return s
 }
 
-func (s *Scanner) expressions() []string {
-	var exprs []string
+func (s *Scanner) expressions() (exprs []string) {
 	for i := range s.Tests {
 		exprs = append(exprs, s.Tests[i].expression())
 	}

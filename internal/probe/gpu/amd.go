@@ -30,8 +30,7 @@ type kfdNode struct {
 const kfdNodes = "/sys/class/kfd/kfd/topology/nodes"
 
 // kfd reads the topology that the amdgpu driver shows to ROCm.
-func kfd(h *sysroot.Host) []kfdNode {
-	var out []kfdNode
+func kfd(h *sysroot.Host) (out []kfdNode) {
 	for _, id := range h.Names(kfdNodes) {
 		p := properties(h.Text(kfdNodes + "/" + id + "/properties"))
 		if p["gfx_target_version"] == 0 || p["simd_count"] == 0 || p["vendor_id"] != 0x1002 {
@@ -72,8 +71,7 @@ func gfxName(v uint64) string {
 
 // amdGPUs lists AMD's GPUs: what the ROCm kernel driver shows, and what else is
 // on the bus, which ROCm cannot use.
-func amdGPUs(h *sysroot.Host, bus []pciGPU, o Options) []machine.GPU {
-	var out []machine.GPU
+func amdGPUs(h *sysroot.Host, bus []pciGPU, o Options) (out []machine.GPU) {
 	for _, p := range bus {
 		if p.Vendor == "1002" {
 			out = append(out, p.gpu(o.Device))

@@ -55,8 +55,7 @@ func Fabric(h *sysroot.Host) *machine.Fabric {
 
 // CDI reads the descriptions of NVIDIA's devices for containers, and looks whether what
 // they name is there.
-func CDI(h *sysroot.Host) []machine.CDISpec {
-	var out []machine.CDISpec
+func CDI(h *sysroot.Host) (out []machine.CDISpec) {
 	seen := map[string]bool{}
 	for _, dir := range []string{"/etc/cdi", "/var/run/cdi", "/run/cdi"} {
 		for _, name := range h.Names(dir) {

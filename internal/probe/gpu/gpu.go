@@ -44,9 +44,8 @@ var gpuVendors = map[string]string{"10de": machine.NVIDIA, "1002": machine.AMD, 
 // 0300 (VGA), 0302 (3D) and 0380 (other display). Classes such as 0680 (NVSwitch)
 // and 0403 (the audio function) are not GPUs. AMD's Instinct parts announce
 // themselves as 0380 or as 1200, processing accelerators.
-func busGPUs(h *sysroot.Host) []pciGPU {
+func busGPUs(h *sysroot.Host) (out []pciGPU) {
 	const dir = "/sys/bus/pci/devices"
-	var out []pciGPU
 	for _, address := range h.Names(dir) {
 		at := dir + "/" + address
 		vendor := hex4(h.Text(at + "/vendor"))

@@ -19,8 +19,7 @@ const displayClass = `SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce
 
 // windowsGPUs reads the display adapters from the registry, but for NVIDIA's
 // where nvidia-smi has named them already.
-func windowsGPUs(h *sysroot.Host, known []machine.GPU, o Options) []machine.GPU {
-	var out []machine.GPU
+func windowsGPUs(h *sysroot.Host, known []machine.GPU, o Options) (out []machine.GPU) {
 	for i := range 32 {
 		k, err := registry.OpenKey(registry.LOCAL_MACHINE, fmt.Sprintf(`%s\%04d`, displayClass, i), registry.QUERY_VALUE)
 		if err != nil {

@@ -9,8 +9,7 @@ import (
 
 // intelGPUs lists Intel's GPUs on the bus. The one inside a processor always has
 // the address 00:02.0; cards stand behind a bridge.
-func intelGPUs(h *sysroot.Host, bus []pciGPU, o Options) []machine.GPU {
-	var out []machine.GPU
+func intelGPUs(h *sysroot.Host, bus []pciGPU, o Options) (out []machine.GPU) {
 	for _, p := range bus { // a container has /dev/dri only where it was given
 		if p.Vendor != "8086" {
 			continue
@@ -26,7 +25,7 @@ func intelGPUs(h *sysroot.Host, bus []pciGPU, o Options) []machine.GPU {
 // wslForeign finds the GPUs of AMD and Intel under WSL, where no bus shows them:
 // the Windows drivers leave their user-mode libraries in the driver store. The
 // model stays unknown.
-func wslForeign(h *sysroot.Host) []machine.GPU {
+func wslForeign(h *sysroot.Host) (out []machine.GPU) {
 	const store = "/usr/lib/wsl/drivers"
 	seen := map[string]bool{}
 	for _, dir := range h.Names(store) {
@@ -39,7 +38,6 @@ func wslForeign(h *sysroot.Host) []machine.GPU {
 			}
 		}
 	}
-	var out []machine.GPU
 	for _, g := range []machine.GPU{{Vendor: machine.AMD, Name: "AMD GPU of Windows"}, {Vendor: machine.Intel, Name: "Intel GPU of Windows", Integrated: true}} {
 		if seen[g.Vendor] {
 			g.Visible, g.Evidence = true, "wsl"

@@ -44,9 +44,8 @@ func parseModule(s string) (v version.Dotted, flavour string) {
 }
 
 // loadedModule reads what the loaded module says about itself.
-func loadedModule(h *sysroot.Host) kernelModule {
+func loadedModule(h *sysroot.Host) (k kernelModule) {
 	const dir = "/proc/driver/nvidia/gpus"
-	var k kernelModule
 	k.version, k.flavour = parseModule(h.Text("/proc/driver/nvidia/version"))
 	if v := version.ReadDotted(h.Text("/sys/module/nvidia/version")); machine.PlausibleDriver(v) {
 		k.version = v

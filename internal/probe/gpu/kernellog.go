@@ -122,8 +122,7 @@ var (
 
 // gpuErrors collects the errors of GPUs in a kernel's log, in the order of their
 // first lines. uptime tells how long ago each was; 0: unknown.
-func gpuErrors(log string, uptime float64) []machine.KernelError {
-	var out []machine.KernelError
+func gpuErrors(log string, uptime float64) (out []machine.KernelError) {
 	for line := range strings.Lines(log) {
 		if !strings.Contains(line, "Xid (") {
 			continue

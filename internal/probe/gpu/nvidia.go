@@ -32,8 +32,7 @@ func (n nvidia) hasLibraries() bool { return len(n.found) > 0 || len(n.cuda) > 0
 
 // gatherNVIDIA gathers from every source, the best first, and asks nvidia-smi only
 // where that could still add something.
-func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o Options, environment string, bus []pciGPU) nvidia {
-	var n nvidia
+func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o Options, environment string, bus []pciGPU) (n nvidia) {
 	for _, p := range bus {
 		if p.Vendor == "10de" {
 			n.bus = append(n.bus, p)

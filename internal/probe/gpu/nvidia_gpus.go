@@ -15,8 +15,7 @@ import (
 
 // nvidiaGPUs lists the GPUs: those that NVML or nvidia-smi name, and those on the
 // bus that neither does, which are not usable.
-func nvidiaGPUs(h *sysroot.Host, n nvidia, d *machine.Driver, o Options) []machine.GPU {
-	var out []machine.GPU
+func nvidiaGPUs(h *sysroot.Host, n nvidia, d *machine.Driver, o Options) (out []machine.GPU) {
 	rest := n.bus
 	switch {
 	case n.report != nil && n.report.Return == nvmlchild.Success:
@@ -58,12 +57,11 @@ func nvidiaGPUs(h *sysroot.Host, n nvidia, d *machine.Driver, o Options) []machi
 // lost are the faults of the GPUs that NVML lists and cannot reach, one for each on
 // the bus that is left over. NVML does not say which is which: where others are left
 // over too, there is no telling.
-func (n nvidia) lost(rest []pciGPU) []string {
+func (n nvidia) lost(rest []pciGPU) (out []string) {
 	left := len(xslices.Filter(rest, n.drives))
 	if n.report == nil || len(n.report.Lost) != left {
 		return nil
 	}
-	var out []string
 	for _, code := range n.report.Lost {
 		switch code {
 		case 15: // NVML_ERROR_GPU_IS_LOST
@@ -92,7 +90,7 @@ func (n nvidia) listed(p pciGPU) bool {
 }
 
 // reported turns one device of NVML into GPUs: itself, or its slices.
-func reported(h *sysroot.Host, g nvmlchild.GPU, p pciGPU, onBus bool, o Options) []machine.GPU {
+func reported(h *sysroot.Host, g nvmlchild.GPU, p pciGPU, onBus bool, o Options) (out []machine.GPU) {
 	whole := fromNVML(h, g)
 	whole.PCIAddress = shortAddress(g.PCIBus)
 	if whole.PCIAddress != "" && g.PCIDevice != 0 {
@@ -111,7 +109,6 @@ func reported(h *sysroot.Host, g nvmlchild.GPU, p pciGPU, onBus bool, o Options)
 		whole.Visible, whole.MIGMode = false, true
 		return []machine.GPU{whole}
 	}
-	var out []machine.GPU
 	for _, s := range g.Slices {
 		slice := fromNVML(h, s)
 		slice.Use = gpuUse(h, s.Use, g.Use)

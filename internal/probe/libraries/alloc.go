@@ -15,8 +15,7 @@ import (
 
 // AllocOptions are those that a variable names and the torch at a path does not know: the
 // names of its options are texts in its libraries.
-func AllocOptions(h *sysroot.Host, torch string) []machine.BadOption {
-	var out []machine.BadOption
+func AllocOptions(h *sysroot.Host, torch string) (out []machine.BadOption) {
 	var libraries []byte
 	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {
 		value := h.Env[name]

@@ -21,8 +21,7 @@ const maxFiles = 200
 
 // Path reads the entries of LD_LIBRARY_PATH, which the loader searches
 // before the libraries that torch brings.
-func Path(h *sysroot.Host) []machine.LibraryDir {
-	var out []machine.LibraryDir
+func Path(h *sysroot.Host) (out []machine.LibraryDir) {
 	from := &variables.Origins{Host: h}
 	for entry := range strings.SplitSeq(h.Env["LD_LIBRARY_PATH"], ":") {
 		if entry == "" || len(out) == variables.MaxDirs || slices.ContainsFunc(out, func(d machine.LibraryDir) bool { return d.Path == entry }) {
@@ -107,14 +106,13 @@ type loaderLine struct {
 
 // loaderConfig are the lines of the dynamic loader's configuration that name a
 // directory (ldconfig(8)).
-func loaderConfig(h *sysroot.Host) []loaderLine {
+func loaderConfig(h *sysroot.Host) (out []loaderLine) {
 	files := []string{"/etc/ld.so.conf"}
 	for _, name := range h.Names("/etc/ld.so.conf.d") {
 		if strings.HasSuffix(name, ".conf") {
 			files = append(files, "/etc/ld.so.conf.d/"+name)
 		}
 	}
-	var out []loaderLine
 	for _, f := range files {
 		for i, line := range strings.Split(string(h.Bytes(f, 1<<18)), "\n") {
 			line, _, _ = strings.Cut(line, "#")

@@ -50,7 +50,7 @@ func linkView(h *sysroot.Host, python string) *loader.View {
 // openedBy lists what a library opens by name while it works: libcudart the
 // driver's library, cuDNN its parts. libcudnn.so.9 opens those but the engines and
 // heuristics, which libcudnn_graph.so.9 opens (the names in the files of 9.26).
-func openedBy(h *sysroot.Host, o *loader.Object) []string {
+func openedBy(h *sysroot.Host, o *loader.Object) (parts []string) {
 	if strings.HasPrefix(o.Name, "libcudart.so") {
 		return []string{"libcuda.so.1"}
 	}
@@ -58,7 +58,6 @@ func openedBy(h *sysroot.Host, o *loader.Object) []string {
 	if stem != "libcudnn" && stem != "libcudnn_graph" || major == "" {
 		return nil
 	}
-	var parts []string
 	for _, f := range h.Names(o.Dir) {
 		late := strings.HasPrefix(f, "libcudnn_engines_") || strings.HasPrefix(f, "libcudnn_heuristic")
 		if strings.HasPrefix(f, "libcudnn_") && strings.HasSuffix(f, ".so."+major) && late == (stem == "libcudnn_graph") {

@@ -29,9 +29,8 @@ const (
 
 // Held reads the distributions, a few at once; the first of a name wins, as
 // for Python's import, unless its metadata is broken.
-func Held(h *sysroot.Host, infos []string) []machine.HeldDist {
+func Held(h *sysroot.Host, infos []string) (out []machine.HeldDist) {
 	at := map[string]int{}
-	var out []machine.HeldDist
 	for _, d := range sysroot.Each(infos, func(info string) machine.HeldDist { return heldDist(h.Apart(), info) }) {
 		i, seen := at[d.Name]
 		switch {
@@ -168,8 +167,7 @@ func eggLink(h *sysroot.Host, file string) machine.HeldDist {
 
 // treeLinks are the links of the extensions that were built within a source tree,
 // where such builds put them: beside it, and in its packages.
-func treeLinks(h *sysroot.Host, dir string) []string {
-	var out []string
+func treeLinks(h *sysroot.Host, dir string) (out []string) {
 	looked := 0
 	for _, base := range []string{dir, dir + "/src"} {
 		dirs := []string{base}

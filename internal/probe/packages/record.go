@@ -158,9 +158,8 @@ var variants = lazy.Regexp(`^(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11
 
 // Clashes are pairs of installed distributions that are the same one for another machine,
 // and whose files lie over each other.
-func Clashes(h *sysroot.Host, dists []python.Dist) [][2]string {
+func Clashes(h *sysroot.Host, dists []python.Dist) (out [][2]string) {
 	first := map[string]python.Dist{}
-	var out [][2]string
 	for _, d := range dists { // sorted: the plain name comes first
 		stem := d.Name
 		if m := variants().FindStringSubmatch(d.Name); m != nil && !strings.HasPrefix(d.Name, "nvidia-") {

@@ -29,8 +29,7 @@ func ParseCondaRecord(file string) (CondaRecord, bool) {
 }
 
 // CondaRoots are the usual places of conda installations.
-func CondaRoots(h *sysroot.Host) []string {
-	var out []string
+func CondaRoots(h *sysroot.Host) (out []string) {
 	add := func(dir string) {
 		if h.Abs(dir) && !slices.Contains(out, dir) && h.IsDir(dir+"/conda-meta") {
 			out = append(out, dir)

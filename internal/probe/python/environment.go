@@ -135,11 +135,10 @@ func ReadConfig(h *sysroot.Host, dir string) *Config {
 
 // SitePackages lists the package directories of an environment: one Python, so
 // whatever minor version is there.
-func SitePackages(h *sysroot.Host, dir string) []string {
+func SitePackages(h *sysroot.Host, dir string) (out []string) {
 	if h.OS == "windows" {
 		return []string{dir + "/Lib/site-packages"}
 	}
-	var out []string
 	for _, lib := range []string{"lib", "lib64"} {
 		if lib == "lib64" && h.Link(dir+"/lib64") == "lib" {
 			continue
@@ -155,8 +154,7 @@ func SitePackages(h *sysroot.Host, dir string) []string {
 
 // sitesOf lists the package directories of one minor version below a prefix that
 // may hold several, with Debian's own.
-func sitesOf(h *sysroot.Host, prefix, minor string) []string {
-	var out []string
+func sitesOf(h *sysroot.Host, prefix, minor string) (out []string) {
 	for _, dir := range []string{
 		prefix + "/lib/python" + minor + "/site-packages", prefix + "/lib64/python" + minor + "/site-packages", prefix + "/lib/python" + minor + "t/site-packages",
 		"/usr/local/lib/python" + minor + "/dist-packages", "/usr/local/lib/python" + minor + "/site-packages",
@@ -188,9 +186,8 @@ func Infos(h *sysroot.Host, sites []string, ends ...string) (infos, left []strin
 
 // dists reads the distributions of some directories; the first of a name wins,
 // as for Python's import. Hundreds of small files: a few readers at once.
-func dists(h *sysroot.Host, sites []string) []Dist {
+func dists(h *sysroot.Host, sites []string) (out []Dist) {
 	infos, _ := Infos(h, sites, ".dist-info", ".egg-info")
-	var out []Dist
 	seen := map[string]bool{}
 	for _, d := range sysroot.Each(infos, func(info string) Dist { return ReadDist(h, info) }) {
 		if d.Name != "" && d.Version != "" && !seen[d.Name] { // without a version: the rest of an installation that broke off

@@ -83,8 +83,7 @@ func SiteOf(file string) string {
 // working directory, PYTHONPATH, what is put first when Python starts, the user's site
 // (not in a virtual environment, which has its own packages before it: site.py), the
 // environment.
-func Imports(h *sysroot.Host, project string, e Env, venv bool) []machine.ImportPlace {
-	var out []machine.ImportPlace
+func Imports(h *sysroot.Host, project string, e Env, venv bool) (out []machine.ImportPlace) {
 	add := func(dir, place string) bool {
 		dir = path.Clean(dir)
 		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
@@ -158,7 +157,7 @@ func (e Env) minor() string {
 
 // Shadows are files of the project, or of PYTHONPATH, that Python would import in place of
 // a module of its library, or of a package, that torch imports.
-func Shadows(h *sysroot.Host, dir string, e Env) []machine.ImportPlace {
+func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 	wanted := map[string]bool{}
 	for _, d := range e.Dists {
 		wanted[strings.ReplaceAll(d.Name, "-", "_")] = false
@@ -170,7 +169,6 @@ func Shadows(h *sysroot.Host, dir string, e Env) []machine.ImportPlace {
 	for _, name := range stdlibOfTorch {
 		wanted[name] = true
 	}
-	var out []machine.ImportPlace
 	from := &variables.Origins{Host: h}
 	look := func(dir, place string) {
 		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
@@ -313,8 +311,7 @@ func startFault(file string, code []byte) machine.StartFault {
 }
 
 // startFiles are sitecustomize, usercustomize and the .pth files.
-func startFiles(h *sysroot.Host, sites []string) []string {
-	var files []string
+func startFiles(h *sysroot.Host, sites []string) (files []string) {
 	for _, dir := range append(strings.FieldsFunc(h.Env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
 		for _, name := range h.Names(dir) {
 			if name == "sitecustomize.py" || name == "usercustomize.py" || strings.HasSuffix(name, ".pth") && slices.Contains(sites, dir) {
@@ -327,8 +324,7 @@ func startFiles(h *sysroot.Host, sites []string) []string {
 
 // AtStart reads what sitecustomize, usercustomize and the .pth files set (the module site
 // of Python's library).
-func AtStart(h *sysroot.Host, sites []string) []machine.Variable {
-	var out []machine.Variable
+func AtStart(h *sysroot.Host, sites []string) (out []machine.Variable) {
 	for _, file := range startFiles(h, sites) {
 		code := h.Bytes(file, 256<<10)
 		for _, a := range variables.InPython(code) {

@@ -15,8 +15,7 @@ const maxKernels = 50
 
 // Kernels reads which Pythons Jupyter starts for notebooks, and the torch of each. It starts
 // nothing. Source: docs.jupyter.org, directories; jupyter-client, kernel specs.
-func Kernels(h *sysroot.Host) []machine.Kernel {
-	var out []machine.Kernel
+func Kernels(h *sysroot.Host) (out []machine.Kernel) {
 	for i, dir := range jupyterDirs(h) {
 		for _, name := range h.Names(dir + "/kernels") {
 			file := dir + "/kernels/" + name + "/kernel.json"
@@ -39,8 +38,7 @@ func Kernels(h *sysroot.Host) []machine.Kernel {
 // StartedHere are the variables of some names that a program gets which is started here: by
 // the kernel of a notebook, by what reads .env (editors, docker compose, python-dotenv), by
 // a script of the project that sets it itself.
-func StartedHere(h *sysroot.Host, dir string, named func(string) bool) []machine.Variable {
-	var out []machine.Variable
+func StartedHere(h *sysroot.Host, dir string, named func(string) bool) (out []machine.Variable) {
 	add := func(name, value string, at machine.Origin) {
 		if _, set := h.Env[name]; named(name) && !set && len(out) < sysroot.MaxNamed {
 			at.File = text.Printable(at.File)

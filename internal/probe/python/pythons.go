@@ -43,8 +43,7 @@ type Choice struct {
 
 // Find finds interpreters without starting one: the active environment's,
 // those on PATH, and those of pyenv, uv and conda.
-func Find(h *sysroot.Host, o Choice) Found {
-	var s Found
+func Find(h *sysroot.Host, o Choice) (s Found) {
 	var seen []string
 	add := func(file string) {
 		if !h.IsProgram(file) {
@@ -129,8 +128,7 @@ func Program(h *sysroot.Host, dir string) string {
 }
 
 // pythonPrograms lists the files that are interpreters by their names.
-func pythonPrograms(h *sysroot.Host) []string {
-	var out []string
+func pythonPrograms(h *sysroot.Host) (out []string) {
 	list := func(dir string) {
 		var names []string
 		for _, n := range h.Once(dir) {

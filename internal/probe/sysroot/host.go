@@ -235,12 +235,11 @@ func (h *Host) IsProgram(path string) bool {
 // PathDirs returns the absolute directories of PATH, each once. Empty and
 // relative entries mean the working directory, which nobody should run programs
 // from.
-func (h *Host) PathDirs() []string {
+func (h *Host) PathDirs() (dirs []string) {
 	list := ":"
 	if h.OS == "windows" {
 		list = ";"
 	}
-	var dirs []string
 	for _, dir := range strings.Split(h.Env["PATH"], list) {
 		if filepath.IsAbs(dir) && !slices.Contains(dirs, filepath.Clean(dir)) {
 			dirs = append(dirs, filepath.Clean(dir))

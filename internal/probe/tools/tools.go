@@ -28,8 +28,7 @@ var toolSet = xslices.Set(toolNames, func(name string) string { return name })
 
 // Find finds programs on PATH, and those of the administrator where a user's
 // PATH lacks them. Conda often is a shell function alone; CONDA_EXE names it.
-func Find(h *sysroot.Host, on Programs) []machine.Tool {
-	var out []machine.Tool
+func Find(h *sysroot.Host, on Programs) (out []machine.Tool) {
 	for _, name := range toolNames {
 		p := on.first(name)
 		if p == "" && strings.HasSuffix(name, "conda") || p == "" && name == "mamba" {

@@ -101,8 +101,7 @@ func uncommented(line, language string) string {
 }
 
 // pairs are the names and values that a line sets.
-func pairs(line, language string, value func(string) string) [][2]string {
-	var out [][2]string
+func pairs(line, language string, value func(string) string) (out [][2]string) {
 	switch language {
 	case fishText:
 		if m := fishAssign().FindStringSubmatch(line); m != nil {
@@ -183,8 +182,7 @@ func unquoted(s string) string {
 }
 
 // words splits a line at blanks outside of quotes, which are taken away.
-func words(line string) []string {
-	var out []string
+func words(line string) (out []string) {
 	var b strings.Builder
 	quote, any := rune(0), false
 	for _, r := range line {

@@ -141,8 +141,7 @@ func setters(h *sysroot.Host) []setter {
 	return list
 }
 
-func settersIn(h *sysroot.Host, kind, dir, suffix, language string) []setter {
-	var out []setter
+func settersIn(h *sysroot.Host, kind, dir, suffix, language string) (out []setter) {
 	for _, name := range h.Names(atHome(h, dir)) {
 		if strings.HasSuffix(name, suffix) {
 			out = append(out, setter{kind, "", dir + "/" + name, language})
@@ -153,10 +152,9 @@ func settersIn(h *sysroot.Host, kind, dir, suffix, language string) []setter {
 
 // moduleFiles are the files of the loaded environment modules: Lmod and Tcl's name
 // them in _LMFILES_, in the order of LOADEDMODULES; else they are below MODULEPATH.
-func moduleFiles(h *sysroot.Host) []setter {
+func moduleFiles(h *sysroot.Host) (out []setter) {
 	loaded := strings.Split(h.Env["LOADEDMODULES"], ":")
 	files := strings.Split(h.Env["_LMFILES_"], ":")
-	var out []setter
 	for i, name := range loaded {
 		if name == "" || len(out) == MaxDirs {
 			continue
@@ -186,12 +184,11 @@ func moduleFiles(h *sysroot.Host) []setter {
 
 // condaFiles are the scripts that the active conda environment runs when it is
 // activated.
-func condaFiles(h *sysroot.Host) []setter {
+func condaFiles(h *sysroot.Host) (out []setter) {
 	prefix := h.Env["CONDA_PREFIX"]
 	if !h.Abs(prefix) {
 		return nil
 	}
-	var out []setter
 	for suffix, language := range map[string]string{".sh": ShellText, ".fish": fishText, ".csh": fishText} {
 		for _, s := range settersIn(h, machine.OriginConda, prefix+"/etc/conda/activate.d", suffix, language) {
 			s.name = path.Base(prefix)

@@ -19,7 +19,7 @@ var unitDirs = map[bool][]string{
 // unitFiles are the files of the systemd service that this process is part of, and
 // the files of variables that they name. A login's shell is part of a scope, which
 // sets none.
-func unitFiles(h *sysroot.Host) []setter {
+func unitFiles(h *sysroot.Host) (out []setter) {
 	unit, user := OwnUnit(h)
 	if unit == "" {
 		return nil
@@ -28,7 +28,6 @@ func unitFiles(h *sysroot.Host) []setter {
 	if name, _, ok := strings.Cut(unit, "@"); ok {
 		names = append(names, name+"@.service")
 	}
-	var out []setter
 	for _, dir := range unitDirs[user] {
 		if strings.HasPrefix(dir, "~") && h.Home == "" {
 			continue

@@ -15,8 +15,7 @@ import (
 var Tracked = lazy.Regexp("^(?:" + machine.OneValue + ")$")
 
 // OfShell reads what is set of them in this shell, and where.
-func OfShell(h *sysroot.Host) []machine.Variable {
-	var out []machine.Variable
+func OfShell(h *sysroot.Host) (out []machine.Variable) {
 	from := &Origins{Host: h}
 	for name, value := range h.Env {
 		if Tracked().MatchString(name) && !envSecret().MatchString(name) && len(value) < 4096 {
@@ -32,8 +31,7 @@ var environLine = lazy.Regexp(`(?m)(?:^|^import [\w, ]+; *)os\.(?:environ\[ *["'
 
 // InPython are the variables that code of Python sets; text is what sets one that has no
 // value alone.
-func InPython(code []byte) []Assignment {
-	var out []Assignment
+func InPython(code []byte) (out []Assignment) {
 	for _, m := range environLine().FindAllSubmatchIndex(code, 20) {
 		group := func(i int) string {
 			if m[2*i] < 0 {
@@ -47,8 +45,7 @@ func InPython(code []byte) []Assignment {
 }
 
 // ofValue returns where a variable gets a value, the most particular place first.
-func (o *Origins) ofValue(variable, value string) []machine.Origin {
-	var out []machine.Origin
+func (o *Origins) ofValue(variable, value string) (out []machine.Origin) {
 	for _, l := range o.read(variable) {
 		at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.Line}
 		if l.Value == value && len(out) < 8 && !slices.Contains(out, at) {
