@@ -68,7 +68,12 @@ func TestPreload(t *testing.T) {
 	for preload, want := range map[string][]string{"": nil, "/old/libnccl.so.2": {"ncclCommWindowRegister"}, "/gone.so": nil} {
 		f := tree(t, torch())
 		if preload != "" {
-			f.Preload = []string{preload}
+			f.PreloadFile = []string{preload}
+			v, _ := start(t, f)
+			if o := v.Loaded("libnccl.so.2"); o.Path == preload && o.Via != loader.ByPreloadFile {
+				t.Errorf("/etc/ld.so.preload names %s: it is taken via %s", preload, o.Via)
+			}
+			f.Preload, f.PreloadFile = []string{preload}, nil
 		}
 		v, c := start(t, f)
 		if got := faults(v.Bind(v.Loaded("libtorch_cuda.so"), v.Tree(c), nil)); !slices.Equal(got, want) {

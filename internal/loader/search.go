@@ -21,6 +21,7 @@ type Files struct {
 
 	LibraryPath []string            // the entries of LD_LIBRARY_PATH as they stand there
 	Preload     []string            // of LD_PRELOAD
+	PreloadFile []string            // of /etc/ld.so.preload, which come after those
 	Cache       map[string][]string // ld.so.cache: paths by soname
 	Default     []string            // the directories that are looked into last
 	Levels      []string            // of glibc-hwcaps that this processor has, the best first
@@ -34,6 +35,7 @@ const (
 	ByCache       = "ld.so.cache"
 	ByDefault     = "default"
 	ByPreload     = "LD_PRELOAD"
+	ByPreloadFile = "/etc/ld.so.preload"
 )
 
 // A Missing is a library that the loader does not find.
@@ -75,14 +77,18 @@ func (s *Files) Start(program string, opens func(*Object) []string) *View {
 		first, v.like = v.Program, v.Program
 		v.take(v.Program, program)
 	}
-	for _, entry := range s.Preload {
+	for i, entry := range slices.Concat(s.Preload, s.PreloadFile) {
+		via := ByPreload
+		if i >= len(s.Preload) {
+			via = ByPreloadFile
+		}
 		o := v.Find(entry, first)
 		if o == nil {
 			v.Ignored = append(v.Ignored, entry)
 			continue
 		}
 		if o.By == nil {
-			o.By, o.Via, o.Entry = first, ByPreload, entry
+			o.By, o.Via, o.Entry = first, via, entry
 			v.take(o, entry)
 		}
 	}

@@ -42,7 +42,7 @@ func (e Conda) Again(d machine.DistFiles) []string {
 	if name == "torch" {
 		name = "pytorch"
 	}
-	return []string{"`" + e.Here("install --force-reinstall") + " " + name + "`"}
+	return []string{"`" + e.Here("install --force-reinstall") + " " + name + "=" + Public(d.Version) + "`"}
 }
 
 func (e Conda) Package(name string) *read.Package {

@@ -86,6 +86,17 @@ func IndexOf(specs []string) string {
 // ofIndex matches the labels that PyTorch publishes builds under; others are of who compiled.
 var ofIndex = lazy.Regexp(`^(?:cu\d+|cpu|xpu|rocm[\d.]+)$`)
 
+// Again is a package that is here, as an installer is asked for it.
+func (e Repair) Again(name string) string {
+	for _, d := range e.dists() {
+		if d.Name == name {
+			spec := name + "==" + d.Version
+			return spec + IndexOf([]string{spec})
+		}
+	}
+	return name
+}
+
 // TorchAgain is the torch that is here, as an installer is asked for it; of one that
 // somebody compiled, the release that it is nearest to.
 func (e Repair) TorchAgain() string {

@@ -51,31 +51,41 @@ func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 		check = "IDX003"
 	}
 	f := out.Find(check, evidence.Proven, evidence.Fact("%s needs %s", l.By, l.Library), evidence.Fact("%s: %s", l.Path, l.Why)).
-		Says("%s cannot be loaded, %s: `import torch` fails", l.Path, l.Why).
+		Says("%s cannot be loaded, %s: `import %s` fails", l.Path, l.Why, cmp.Or(importer(l), "torch")).
 		Mends(e.Repair().Rebuild(l.Path)).As(evidence.Error)
 	if strings.Contains(l.Why, "noexec") || strings.Contains(l.Why, "musl") {
 		f.Mend = evidence.Mend{}
 	}
-	switch i := slices.IndexFunc(e.Files.Dists, func(d machine.DistFiles) bool { return d.Name == l.Dist && l.Dist != "" }); {
+	switch {
 	case strings.Contains(l.Why, "noexec"):
 		f.Do("an environment on a disk that programs may be started from: `envfix apply --env DIR`", "or `sudo mount -o remount,exec \"$(findmnt -no TARGET -T "+e.Files.Dir+")\"`, and the option out of /etc/fstab")
 	case strings.Contains(l.Why, "musl"):
 		f.Do("a system or container image with glibc (Debian, Ubuntu, Fedora, …): there are no wheels of torch for musl (Alpine)", "on such a system: `envfix apply`")
 	case strings.Contains(l.Why, "may not read"):
 		f.Do("`sudo chmod a+r "+l.Path+"`, and its directories `a+rx`", "or an environment of your own: `envfix apply --env DIR`")
-	case i >= 0:
-		spec := l.Dist + "==" + e.Files.Dists[i].Version
-		f.Do("`pip install --force-reinstall --no-deps " + spec + evidence.IndexOf([]string{spec}) + "`")
+	case l.Dist != "":
+		f.Do("`pip install --force-reinstall --no-deps " + e.Repair().Again(l.Dist) + "`")
+	case l.Conda != "":
+		f.Do("`" + e.Conda().Here("install --force-reinstall") + " " + l.Conda + "`")
 	default:
 		f.Do("remove it, or bring the package again that it belongs to")
 	}
+}
+
+// importer is the package of an extension that cannot be loaded itself; "": what cannot is a
+// library that torch loads.
+func importer(l machine.LinkFault) string {
+	if l.By != l.Path {
+		return ""
+	}
+	return l.Dist
 }
 
 // otherExtension: machine code that asks torch for what this torch does not have.
 func otherExtension(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	f := out.Find("PY019", evidence.Proven, evidence.Fact("%s: undefined symbol %s%s", l.By, l.Symbol, word(" (", plainSymbol(l.Symbol), ")"))).
 		Says("%s was compiled for another torch: it asks for %s, which torch %s does not have", l.Dist, cmp.Or(plainSymbol(l.Symbol), l.Symbol), e.Torch.Named()).
-		Do(fmt.Sprintf("`pip install --force-reinstall --no-deps --no-binary %s --no-build-isolation %s` compiles it for the torch that is here; or its wheel for torch %s", l.Dist, l.Dist, e.Torch.Version),
+		Do(fmt.Sprintf("`pip install --force-reinstall --no-deps --no-binary %s --no-build-isolation %s` compiles it for the torch that is here; or its wheel for torch %s", l.Dist, e.Repair().Again(l.Dist), e.Torch.Version),
 			"`envfix plan "+l.Dist+"` names a pair that fits")
 	if !l.Module {
 		f.As(evidence.Warning)
@@ -86,7 +96,7 @@ func otherExtension(e *evidence.Evidence, out *evidence.Findings, l machine.Link
 func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	said := append([]evidence.Quote{evidence.Fact("%s: undefined symbol %s", path.Base(l.By), l.Symbol), evidence.Fact("%s is %s", l.Library, l.Path)},
 		evidence.FromOrigins(l.Origins, l.Entry)...)
-	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Dir: path.Dir(l.Path), Origins: l.Origins}
+	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Origins: l.Origins}
 	out.Find("LD001", evidence.Proven.Exact(), append(said, e.From.Env[l.Via])...).
 		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which torch asks it for", l.Library, l.Path, l.Via, l.Symbol).
 		Do(unshadow(as)...).Mends(loadedMend(e, as))
@@ -98,12 +108,12 @@ func olderSymbols(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFa
 		Says("%s is older than %s needs: %s is not in %s", l.Library, cmp.Or(l.Dist, path.Base(l.By)), l.Version, l.Path)
 	switch {
 	case strings.HasPrefix(l.Version, "GLIBC_") && l.Dist != "":
-		f.Do("`pip install --force-reinstall --no-deps --no-binary "+l.Dist+" --no-build-isolation "+l.Dist+"` compiles it for the system that is here",
+		f.Do("`pip install --force-reinstall --no-deps --no-binary "+l.Dist+" --no-build-isolation "+e.Repair().Again(l.Dist)+"` compiles it for the system that is here",
 			"or a newer system or container image: glibc is not updated by itself")
 	case strings.HasPrefix(l.Version, "GLIBC_"):
 		f.Do("a newer system or container image: glibc is not updated by itself", "or the build of torch that was made for this glibc: `envfix plan`")
 	case l.Entry != "":
-		f.Do(evidence.OutOf(l.Via, path.Dir(l.Path), l.Origins)...)
+		f.Do(unshadow(machine.LoadedLibrary{Via: l.Via, Entry: l.Entry, Origins: l.Origins})...)
 	default:
 		f.Do("conda: `conda install -c conda-forge \"libstdcxx-ng>=13\"`; else the system's package of libstdc++ (`apt install libstdc++6`)")
 	}

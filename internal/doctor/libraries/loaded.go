@@ -1,6 +1,7 @@
 package libraries
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -82,15 +83,12 @@ func by(via string) string {
 	return ""
 }
 
-// dirOf is the directory as it stands in the variable or in the configuration.
+// dirOf is the directory, or the file, as it stands in the variable or in the configuration.
 func dirOf(l machine.LoadedLibrary) string {
-	if l.Via == "LD_PRELOAD" {
-		return l.Entry
+	if l.Entry != "" {
+		return path.Clean(l.Entry)
 	}
-	if l.Dir != "" {
-		return l.Dir
-	}
-	return path.Dir(l.Path)
+	return cmp.Or(l.Dir, path.Dir(l.Path))
 }
 
 func word(before, s, after string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
@@ -72,7 +73,6 @@ func wheelLibraries(h *sysroot.Host, sites []string) map[string]string {
 // loadedFrom adds what put the directories of libraries on the loader's path that
 // are taken in place of the environment's own, or of the driver's.
 func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
-	from := &variables.Origins{Host: h}
 	var config []loaderLine
 	for i := range list {
 		l := &list[i]
@@ -81,10 +81,8 @@ func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
 		}
 		switch driver := strings.HasPrefix(l.Name, "libcuda.so"); {
 		case l.Wheel == "" && !driver:
-		case l.Via == "LD_PRELOAD":
-			l.Origins = from.Of(l.Via, l.Entry)
-		case l.Via == "LD_LIBRARY_PATH":
-			l.Origins = from.Of(l.Via, l.Dir)
+		case l.Entry != "":
+			l.Origins = entryFrom(h, l.Via, l.Entry)
 		case l.Via == "ld.so.cache" && !driver:
 			if config == nil {
 				config = loaderConfig(h)
@@ -96,6 +94,14 @@ func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
 			}
 		}
 	}
+}
+
+// entryFrom is what put an entry into a variable, or into the file of the loader.
+func entryFrom(h *sysroot.Host, via, entry string) []machine.Origin {
+	if via == loader.ByPreloadFile {
+		return []machine.Origin{{Kind: machine.OriginProfile, File: via}}
+	}
+	return (&variables.Origins{Host: h}).Of(via, entry)
 }
 
 // A loaderLine is one directory of the dynamic loader's configuration.

@@ -14,7 +14,6 @@ import (
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
-	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -108,10 +107,9 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 		torchs.replaced(h, f.Dists, c)
 	}
 	f.Links = torchs.faults
-	from := &variables.Origins{Host: h}
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Entry != "" {
-			l.Origins = from.Of(l.Via, l.Entry)
+			l.Origins = entryFrom(h, l.Via, l.Entry)
 		}
 	}
 }
@@ -173,7 +171,7 @@ func (l *linker) missing(h *sysroot.Host, e python.Env) {
 			}
 		}
 		if f.Why != "" {
-			f.Dist = l.owner(h, f.Path, e)
+			f.Dist, f.Conda = l.owner(h, f.Path, e), python.CondaOwner(h, f.Path, e)
 		}
 		l.add(f)
 	}
@@ -296,10 +294,11 @@ func (l *linker) extension(d python.Dist, file string) {
 	}
 	dist := d.Name
 	before, loaded := len(l.Missing), len(l.All)
+	module := strings.Contains(path.Base(file), ".cpython-") || strings.Contains(path.Base(file), ".abi3.") || strings.HasPrefix(path.Base(file), "_C.")
 	if o = l.Open(file, false); o == nil {
+		l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Library: path.Base(file), Path: file, Why: l.Unfit(file)})
 		return
 	}
-	module := strings.Contains(path.Base(file), ".cpython-") || strings.Contains(path.Base(file), ".abi3.")
 	for _, m := range l.Missing[before:] {
 		if brought().MatchString(m.Name) && !m.Opened && l.own[m.Name] == "" {
 			l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Library: m.Name})

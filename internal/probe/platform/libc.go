@@ -115,5 +115,6 @@ func Loader(h *sysroot.Host) *loader.Files {
 		Real: h.Real, Resolved: h.Resolved,
 		LibraryPath: slices.DeleteFunc(split(h.Env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
 		Preload:     split(h.Env["LD_PRELOAD"], ": "),
+		PreloadFile: split(string(h.Bytes(loader.ByPreloadFile, 1<<16)), ": \t\n"),
 	}
 }

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -26,6 +27,19 @@ func ParseCondaRecord(file string) (CondaRecord, bool) {
 	}
 	n := len(f)
 	return CondaRecord{Name: strings.Join(f[:n-2], "-"), Version: f[n-2], Build: f[n-1]}, true
+}
+
+// CondaOwner is the package of conda's that brought a file of an environment, as conda is
+// asked for it; "" none did.
+func CondaOwner(h *sysroot.Host, file string, e Env) string {
+	name := []byte(`"` + strings.TrimPrefix(file, e.Dir+"/") + `"`)
+	for _, r := range e.Conda {
+		record := e.Dir + "/conda-meta/" + r.Name + "-" + r.Version + "-" + r.Build + ".json"
+		if bytes.Contains(h.Bytes(record, sysroot.MaxFile), name) {
+			return r.Name + "=" + r.Version
+		}
+	}
+	return ""
 }
 
 // CondaRoots are the usual places of conda installations.
