@@ -49,7 +49,9 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		}
 	}
 	if cfg := python.ReadConfig(h, e.Dir); cfg != nil {
-		f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home)
+		if f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home); f.Python == machine.PythonOther {
+			f.Base = h.Resolved(python.Program(h, e.Dir))
+		}
 	}
 	if line, _, _ := strings.Cut(h.Text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
 		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.ResolvedDir(path.Dir(program)) != h.ResolvedDir(e.Dir+"/bin") {
@@ -75,7 +77,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		if i.Place == machine.InEnvironment {
 			torch := path.Dir(i.Path)
 			libraries.Follow(h, f, torch, e, &wait)
-			f.Options = libraries.AllocOptions(h, torch)
+			f.Options = append(libraries.AllocOptions(h, torch), libraries.LogNames(h, torch)...)
 			if i := slices.IndexFunc(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
 				f.Bare = e.Dists[i].Version
 			}

@@ -24,6 +24,9 @@ func allocOptions(e *evidence.Evidence, out *evidence.Findings) {
 		f := out.Find("ACC023", evidence.Proven, e.From.Env[o.Variable]).
 			Says("%s names %q, which torch %s does not know: it fails at the first use of CUDA", o.Variable, o.Option, e.Torch.Named())
 		var ways []string
+		if o.Variable == "TORCH_LOGS" {
+			f.Says("TORCH_LOGS names %q, which torch %s does not know: `import torch` fails", o.Option, e.Torch.Named())
+		}
 		if o.Value != "" {
 			f.Says("%s gives %s the value %q, and torch %s takes %s: it fails at the first use of CUDA", o.Variable, o.Option, o.Value, e.Torch.Named(), o.Wants)
 		}
@@ -68,18 +71,33 @@ func gonePath(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
+// ofFunction is what of a list is for one collective operation.
+var ofFunction = lazy.Regexp(`(?i)\b(?:all|broadcast|reduce)\w*:`)
+
 // noSuchValue: a word that a variable does not take is passed over in silence.
 func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 	for _, row := range e.Limit("variable-values").Values {
 		words := strings.Fields(row)
-		name, words := words[0], words[1:]
+		name, list := strings.CutSuffix(words[0], ",")
+		name, fatal := strings.CutSuffix(name, "!")
+		words = words[1:]
 		v := e.Machine.Env[name]
-		if e.Pasted || v == "" || slices.ContainsFunc(words, func(w string) bool { return w == v || name == "NCCL_DEBUG" && strings.EqualFold(w, v) }) {
+		items := []string{v}
+		if list { // "^Tree", "Ring,Tree", "allreduce:Tree;broadcast:Ring"
+			items = strings.FieldsFunc(ofFunction().ReplaceAllString(v, ""), func(r rune) bool { return strings.ContainsRune(",;^ ", r) })
+		}
+		i := slices.IndexFunc(items, func(item string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return w == item || list && strings.EqualFold(w, item) })
+		})
+		if e.Pasted || v == "" || i < 0 {
 			continue
 		}
 		f := out.Find("ACC025", evidence.Likely, e.From.Env[name]).
 			Says("%s=%q is none of the words that it takes (%s): it has no effect", name, v, strings.Join(words, ", "))
-		likely := slices.MinFunc(words, func(a, b string) int { return near.Distance(a, v) - near.Distance(b, v) })
+		if fatal {
+			f.Says("%s=%q is none of the words that it takes (%s): `import torch` fails", name, v, strings.Join(words, ", ")).As(evidence.Error)
+		}
+		likely := slices.MinFunc(words, func(a, b string) int { return near.Distance(a, items[i]) - near.Distance(b, items[i]) })
 		e.Repair().Unset(f, name, "`export "+name+"="+likely+"`, if that is meant")
 	}
 }

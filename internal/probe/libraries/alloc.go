@@ -48,6 +48,23 @@ func AllocOptions(h *sysroot.Host, torch string) (out []machine.BadOption) {
 	return out
 }
 
+// LogNames are those of TORCH_LOGS that the torch at a path has not registered: it raises at
+// its import (torch/_logging/_internal.py, _parse_log_settings). Modules are named with dots.
+func LogNames(h *sysroot.Host, torch string) (out []machine.BadOption) {
+	const name = "TORCH_LOGS"
+	if h.Env[name] == "" {
+		return nil
+	}
+	known := h.Text(torch + "/_logging/_registrations.py")
+	for item := range strings.SplitSeq(h.Env[name], ",") {
+		item = strings.TrimLeft(strings.TrimSpace(item), "+-")
+		if known != "" && item != "help" && item != "all" && !strings.Contains(item, ".") && !strings.Contains(known, `"`+item+`"`) {
+			out = append(out, machine.BadOption{Variable: name, Option: text.Printable(item)})
+		}
+	}
+	return out
+}
+
 // allocValues are what torch takes of options that have few values, and in words: it raises
 // at any other (c10/cuda/CUDAAllocatorConfig.cpp).
 var allocValues = map[string]struct {

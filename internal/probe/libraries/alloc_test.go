@@ -35,3 +35,14 @@ func TestNearOption(t *testing.T) {
 		}
 	}
 }
+
+// TestLogNames: what torch has not registered it raises at; names with dots are of modules.
+func TestLogNames(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"t/_logging/_registrations.py": `register_log("dynamo", ["torch._dynamo"])` + "\n"})
+	for value, want := range map[string]string{"+dynamo,-torch.fx": "", "help": "", "all": "", "dynamo,inductr": "inductr"} {
+		got := LogNames(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"TORCH_LOGS=" + value}}), "/t")
+		if bad := append(got, machine.BadOption{})[0].Option; bad != want {
+			t.Errorf("%s: %q, want %q", value, bad, want)
+		}
+	}
+}

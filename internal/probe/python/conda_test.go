@@ -1,9 +1,13 @@
 package python
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
 	"envfix/internal/text"
 )
 
@@ -18,6 +22,34 @@ func TestParseCondaRecord(t *testing.T) {
 		if got, _ := ParseCondaRecord(in); got != want {
 			t.Errorf("parseCondaRecord(%q) = %v; want %v", in, got, want)
 		}
+	}
+}
+
+// TestCondaOwner: conda's records say which package brought a file.
+func TestCondaOwner(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"c/conda-meta/libstdcxx-ng-11.2.0-h1_1.json": `{"files": ["lib/libstdc++.so.6", "lib/libstdc++.so.6.0.29"]}`})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+	e := Env{Dir: "/c", Conda: []CondaRecord{{"python", "3.11.7", "h0_0"}, {"libstdcxx-ng", "11.2.0", "h1_1"}}}
+	for file, want := range map[string]string{"/c/lib/libstdc++.so.6.0.29": "libstdcxx-ng=11.2.0", "/c/lib/libc.so": "", "/lib/libstdc++.so.6": ""} {
+		if got := CondaOwner(h, file, e); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
+// TestFaultOfAnother: the name of the interpreter says more than pyvenv.cfg, which says what
+// it was.
+func TestFaultOfAnother(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"v/bin/python3.12": "x", "v/lib/python3.11/site-packages/a": "", "usr/lib/python3.11/os.py": ""})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+	for name, want := range map[string]string{"python3.12": machine.PythonOther, "python3.11": ""} {
+		_ = os.Rename(root+"/v/bin/python3.12", root+"/v/bin/"+name)
+		_ = os.Symlink(name, root+"/v/bin/python")
+		e := Env{Dir: "/v", Python: machine.Python{Version: "3.11.7"}, Sites: []string{"/v/lib/python3.11/site-packages"}}
+		if got := e.Fault(h, "/usr/bin"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		_ = os.Remove(root + "/v/bin/python")
 	}
 }
 

@@ -25,6 +25,9 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 	program := Program(h, e.Dir)
 	_, err := os.Stat(h.Real(program))
 	minor := version.Minor(e.Python.Version)
+	if m := pythonMinor().FindStringSubmatch(path.Base(h.Resolved(program))); m != nil { // pyvenv.cfg says what it was
+		minor = m[1]
+	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return machine.PythonClosed
