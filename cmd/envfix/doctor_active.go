@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/plan"
 	"envfix/internal/text"
 )
 
@@ -27,8 +28,15 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	}
 	f.plan.machine.env = dir
 	other, err := f.patient(ctx)
-	if err != nil || other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) {
-		return r // one without torch that comes first on PATH is for tools
+	if err != nil {
+		return r
+	}
+	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // one for tools, or a mistake
+		r.Findings = append(r.Findings, doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Note, Confidence: doctor.High, Elsewhere: dir,
+			Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
+			Text: "`python` runs another environment here, " + dir + ", which has no torch: it comes before " + activeEnv() + " on PATH, which is the active one",
+			Fix:  []string{"`source " + text.Command(activeEnv()+"/bin/activate") + "` in a new shell, or `" + text.Command(activeEnv()+"/bin/python") + "` by its path"}})
+		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
 		known := slices.ContainsFunc(r.Findings, func(o doctor.Finding) bool { return o.Check == x.Check && o.Text == x.Text })

@@ -38,8 +38,8 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	faults, mends := f.faults(ctx, q)
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends, Proved: provedOf(at.dir)}
+	faults, mends, ok := f.faults(ctx, q)
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends, Warned: ok, Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
@@ -74,8 +74,9 @@ func madeWithoutGPU(env string) bool {
 	return p != nil && p.Torch != "" && p.GPUs+p.For == 0
 }
 
-// faults are what doctor finds, the root cause first, and whether a plan mends it.
-func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, mends bool) {
+// faults are what doctor finds, the root cause first, whether a plan mends it, and
+// whether torch computes all the same.
+func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, mends, ok bool) {
 	env := f.target.place.dir
 	patient := read.FromMachine(q.Machine)
 	patient.Matrix, patient.Standing = q.Matrix, planning.Wished(q.Wish, q.Request)
@@ -84,5 +85,5 @@ func (f planFlags) faults(ctx context.Context, q planning.Question) (said []stri
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	r := (doctorFlags{plan: f}).examined(ctx, patient)
 	bad := xslices.Filter(r.Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
-	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), cureOf(&r, patient).first >= 0
+	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), cureOf(&r, patient).first >= 0, r.OK
 }

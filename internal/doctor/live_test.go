@@ -283,6 +283,41 @@ var liveCases = []liveCase{
 	{"a preloaded NCCL that lacks a symbol", func(c *read.Case) {
 		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libtorch_cuda.so", Library: "libnccl.so.2", Path: "/opt/nccl/libnccl.so.2", Via: "LD_PRELOAD", Entry: "/opt/nccl/libnccl.so.2", Symbol: "ncclCommWindowRegister", Origins: []machine.Origin{bashrc}}}
 	}, "LD001", []string{"/opt/nccl/libnccl.so.2", "LD_PRELOAD", "ncclCommWindowRegister", "~/.bashrc:7"}, false},
+	{"an old NCCL in the loader's own file", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libtorch_cuda.so", Library: "libnccl.so.2", Path: "/opt/nccl/libnccl.so.2", Via: "/etc/ld.so.preload", Entry: "/opt/nccl/libnccl.so.2", Symbol: "ncclRecv",
+			Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "/etc/ld.so.preload"}}}}
+	}, "LD001", []string{"take /opt/nccl/libnccl.so.2 out of /etc/ld.so.preload"}, false},
+	{"an older libstdc++ for better processors", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libc10.so", Library: "libstdc++.so.6", Path: "/opt/lib/glibc-hwcaps/x86-64-v2/libstdc++.so.6", Via: "LD_LIBRARY_PATH", Entry: "/opt/lib", Version: "GLIBCXX_3.4.22"}}
+	}, "LD008", []string{"remove /opt/lib from LD_LIBRARY_PATH"}, false},
+	{"an extension that is for another processor", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torchvision/_C.so", Library: "_C.so", Path: site + "/torchvision/_C.so", Dist: "torchvision", Module: true, Why: "it is for another processor, aarch64"}}
+		dist(c, "torchvision", "0.24.1")
+	}, "IDX003", []string{"`import torchvision` fails", "torchvision==0.24.1"}, false},
+	{"an extension of a newer system", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/x.so", Dist: "mamba-ssm", Module: true, Library: "libc.so.6", Path: "/lib/libc.so.6", Version: "GLIBC_2.39"}}
+		dist(c, "mamba-ssm", "2.2.2")
+	}, "LD008", []string{"GLIBC_2.39", "mamba-ssm==2.2.2"}, false},
+	{"a library of conda's that is cut off", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libc10.so", Library: "libstdc++.so.6", Path: "/c/lib/libstdc++.so.6.0.29", Conda: "libstdcxx-ng=11.2.0", Why: "it is cut off: its end is missing", Module: true}}
+	}, "PY010", []string{"conda install --force-reinstall", "libstdcxx-ng=11.2.0"}, false},
+	{"packages over each other, and the sizes of one", func(c *read.Case) {
+		dist(c, "triton", "3.5.0")
+		c.Files.Dists[len(c.Files.Dists)-1].Resized = []string{site + "/triton/_C/libtriton.so"}
+		c.Files.Clashes = [][2]string{{"pytorch-triton-rocm", "triton"}}
+	}, "LD012", []string{"pip uninstall -y pytorch-triton-rocm triton", "triton==3.5.0"}, false},
+	{"an algorithm that NCCL has not", variable("NCCL_ALGO", "^Trees", bashrc), "ACC025", []string{"Tree", "~/.bashrc:7"}, true},
+	{"algorithms of NCCL", variable("NCCL_ALGO", "allreduce:tree,ring;broadcast:Ring"), "", nil, false},
+	{"protocols of NCCL", variable("NCCL_PROTO", "^LL128"), "", nil, false},
+	{"a word at which torch does not import", variable("TORCH_DISTRIBUTED_DEBUG", "verbose", bashrc), "ACC025", []string{"`import torch` fails", "~/.bashrc:7"}, false},
+	{"a log that this torch has not", func(c *read.Case) {
+		variable("TORCH_LOGS", "+c10d")(c)
+		c.Files.Options = []machine.BadOption{{Variable: "TORCH_LOGS", Option: "c10d"}}
+	}, "ACC023", []string{"\"c10d\"", "`import torch` fails"}, false},
+	{"CUDA_HOME of another major version", func(c *read.Case) {
+		variable("CUDA_HOME", "/usr/local/cuda-11.8/")(c)
+		c.Machine.Toolkits = []machine.Toolkit{{Version: version.MustDotted("11.8"), Path: "/usr/local/cuda-11.8"}}
+	}, "", nil, false},
 	{"an extension of another torch", func(c *read.Case) {
 		c.Files.Links = []machine.LinkFault{{By: site + "/x.so", Dist: "mamba-ssm", Module: true, Symbol: "_ZN3c104cuda9SetDeviceEi"}}
 	}, "PY019", []string{"mamba-ssm", "c10::cuda::SetDevice"}, false},

@@ -16,6 +16,7 @@ type Dashboard struct {
 	Environment string   // in one line
 	Faults      []string // in doctor's words, the root cause first
 	Mends       bool     // a plan mends the first
+	Warned      bool     // they are warnings: torch computes all the same
 	New         bool     // there is no environment yet: an installed torch is another Python's
 	Into        string   // where a plan installs, if not there; "" there
 	Proved      string   // what the environment proved when it was made; "" nothing
@@ -109,6 +110,8 @@ func (d Dashboard) judge() (works, next string) {
 		next := fmt.Sprintf("%s: torch %s, build %s", install, p.Torch, p.Build)
 		next += say.With(", into ", Clean(d.Into), "; what is active stays as it is")
 		return works, next
+	case len(d.Faults) > 0 && d.Warned:
+		return "nothing keeps torch from computing, and there is a warning: " + d.Faults[0], shows
 	case len(d.Faults) > 0:
 		return "no: " + d.Faults[0], shows
 	case shadows >= 0:

@@ -2,12 +2,15 @@ package packages
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // companions: torchvision and torchaudio of another release, or of another CUDA.
@@ -126,15 +129,21 @@ func toolkit(e *evidence.Evidence, out *evidence.Findings) {
 	if !building {
 		s, w = e.Did.Building, evidence.Hint
 	}
-	if s.IsZero() || e.Torch.CUDA.IsZero() {
+	named := e.Machine.Env["CUDA_HOME"]
+	if s.IsZero() && (named == "" || e.Pasted) || e.Torch.CUDA.IsZero() {
 		return
 	}
 	for _, k := range e.Machine.Toolkits {
-		if k.Version.Major() != e.Torch.CUDA.Major() {
-			out.Find("TK004", w, e.From.Toolkit, e.Torch.CUDAAt, s).
-				Says("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())
-			return
+		if k.Version.Major() == e.Torch.CUDA.Major() || s.IsZero() && path.Clean(named) != k.Path {
+			continue
 		}
+		f := out.Find("TK004", w, e.From.Toolkit, e.Torch.CUDAAt, s).
+			Says("nvcc is of CUDA %s and torch of %s", k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor())
+		if s.IsZero() {
+			f.Says("CUDA_HOME is %s, of CUDA %s, and torch is built with CUDA %s: torch computes without it, and no extension compiles with it",
+				named, k.Version.MajorMinor(), e.Torch.CUDA.MajorMinor()).As(evidence.Note)
+		}
+		return
 	}
 }
 
@@ -144,9 +153,9 @@ func toolkit(e *evidence.Evidence, out *evidence.Findings) {
 func onnx(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files != nil {
 		for _, c := range e.Files.Clashes {
-			f := out.Find("LD012", evidence.Strong, evidence.Fact("%s", c[0]), evidence.Fact("%s", c[1])).
+			f := out.Find("LD012", evidence.Strong, evidence.Fact("%s", c[0]), evidence.Fact("%s", c[1])).Explaining(written(e, c)...).
 				Says("%s lies over %s: both write the same files, and the one installed last wins", c[0], c[1]).
-				Do(fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install %s`: one of the two alone", c[0], c[1], c[1]))
+				Do(fmt.Sprintf("`pip uninstall -y %s %s`, then `pip install %s`: one of the two alone", c[0], c[1], e.Repair().Again(c[1])))
 			if e.Torch.NoCUDA || strings.HasSuffix(c[1], "-headless") || strings.HasSuffix(c[1], "-cpu") {
 				f.As(evidence.Note)
 			}
@@ -171,6 +180,16 @@ func onnx(e *evidence.Evidence, out *evidence.Findings) {
 		Says("onnxruntime-gpu %s computes with the CUDA and cuDNN that it was built for, and takes the CPU without a word where they are not here", gpu.Version).
 		Do("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: built for CUDA 12, and brings it along (driver 525 or newer)",
 			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"")
+}
+
+// written are the checks that the files of two packages which lie over each other bring
+// about: those of one have the sizes of the other's.
+func written(e *evidence.Evidence, c [2]string) []string {
+	resized := xslices.Filter(e.Files.Dists, func(d machine.DistFiles) bool { return len(d.Resized) > 0 })
+	if len(resized) == 1 && slices.Contains(c[:], resized[0].Name) {
+		return []string{"PY011"}
+	}
+	return nil
 }
 
 var twoVersions = lazy.Regexp(`(?i)CUDA version \(?(\d{1,2}\.\d).*?\b(?:PyTorch|torch)\b.*?(\d{1,2}\.\d)`)

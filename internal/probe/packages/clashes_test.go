@@ -21,6 +21,7 @@ func TestClashes(t *testing.T) {
 		{"onnxruntime-1.20.0", "onnxruntime/__init__.py,,\n"},
 		{"onnxruntime_gpu-1.20.0", "onnxruntime/__init__.py,,\nonnxruntime/capi/libonnxruntime_providers_cuda.so,,\n"},
 		{"faiss_cpu-1.8", "faiss/__init__.py,,\n"},
+		{"pytorch_triton_rocm-3.0", "triton/__init__.py,,\n"},
 		{"triton-3.0", "triton/__init__.py,,\n"},
 		{"triton_nightly-3.1", "triton_nightly/__init__.py,,\n"},
 		{"tflite-1.0", ""}, // nobody wrote down what they brought
@@ -35,7 +36,7 @@ func TestClashes(t *testing.T) {
 	}
 	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
 	got := Clashes(h, dists)
-	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}, {"tflite", "tflite-gpu"}}; !slices.Equal(got, want) {
+	if want := [][2]string{{"onnxruntime", "onnxruntime-gpu"}, {"pytorch-triton-rocm", "triton"}, {"tflite", "tflite-gpu"}}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
 }

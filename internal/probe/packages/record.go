@@ -154,7 +154,7 @@ func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]b
 }
 
 // variants end the names of packages that are one for several kinds of machines.
-var variants = lazy.Regexp(`^(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11x|rocm[\d.]*|directml|openvino|nightly|headless)$`)
+var variants = lazy.Regexp(`^(?:pytorch-)?(.+?)-(?:gpu|cpu|cuda|cuda1\d[a-z]?|cu1\d\d?|cuda11x|rocm[\d.]*|directml|openvino|nightly|headless)$`)
 
 // Clashes are pairs of installed distributions that are the same one for another machine,
 // and whose files lie over each other.

@@ -80,7 +80,8 @@ func readKernelSpec(data []byte) (spec kernelSpec) {
 	return spec
 }
 
-// jupyterDirs are the directories of Jupyter's data, the user's own first.
+// jupyterDirs are the directories of Jupyter's data, the user's own first, then the active
+// environment's.
 func jupyterDirs(h *sysroot.Host) []string {
 	own := h.Env["JUPYTER_DATA_DIR"]
 	switch {
@@ -97,7 +98,13 @@ func jupyterDirs(h *sysroot.Host) []string {
 	if h.OS == "windows" {
 		return []string{own, h.Env["PROGRAMDATA"] + "/jupyter"}
 	}
-	return []string{own, "/usr/local/share/jupyter", "/usr/share/jupyter"}
+	out := []string{own}
+	for _, prefix := range []string{h.Env["VIRTUAL_ENV"], h.Env["CONDA_PREFIX"]} {
+		if h.Abs(prefix) {
+			out = append(out, prefix+"/share/jupyter")
+		}
+	}
+	return append(out, "/usr/local/share/jupyter", "/usr/share/jupyter")
 }
 
 // torchOf looks where a Python finds torch: in its environment, else, for one of the

@@ -45,6 +45,7 @@ func TestKernels(t *testing.T) {
 func TestStartedHere(t *testing.T) {
 	root := testenv.Tree(t, map[string]string{
 		"home/me/.local/share/jupyter/kernels/ml/kernel.json": `{"argv": ["/srv/a/bin/python"], "env": {"CUDA_VISIBLE_DEVICES": "", "TOKEN": "x"}}`,
+		"v/share/jupyter/kernels/own/kernel.json":             `{"argv": ["/v/bin/python"], "env": {"CUDA_VISIBLE_DEVICES": "7"}}`,
 		"p/.env":     "# none\nCUDA_VISIBLE_DEVICES=-1\nTOKEN=x\n",
 		"p/train.py": "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '3'\n",
 		"p/maybe.py": "if cpu:\n    os.environ['CUDA_VISIBLE_DEVICES'] = ''\n",
@@ -53,9 +54,10 @@ func TestStartedHere(t *testing.T) {
 	of := func(value string, at machine.Origin) machine.Variable {
 		return machine.Variable{Name: "CUDA_VISIBLE_DEVICES", Value: value, Origins: []machine.Origin{at}}
 	}
-	got := StartedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}}), "/p", named)
+	got := StartedHere(sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me", "VIRTUAL_ENV=/v"}}), "/p", named)
 	want := []machine.Variable{
 		of("", machine.Origin{Kind: machine.OriginKernel, Name: "ml", File: "/home/me/.local/share/jupyter/kernels/ml/kernel.json"}),
+		of("7", machine.Origin{Kind: machine.OriginKernel, Name: "own", File: "/v/share/jupyter/kernels/own/kernel.json"}),
 		of("-1", machine.Origin{Kind: machine.OriginProfile, File: "/p/.env", Line: 2}),
 		of("3", machine.Origin{Kind: machine.OriginPython, File: "/p/train.py", Line: 2}),
 	}
