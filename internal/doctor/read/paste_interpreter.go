@@ -25,7 +25,7 @@ var interpreterReaders = []reader{
 		}
 		r.showing = ""
 	}},
-	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, (*Reader).twoVersions},
+	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, twoVersions},
 	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, takes((*Reader).interpreter)},
 	{
 		`^\W*(?:in the )?(?:terminal|shell|console|notebook|jupyter|kernel)\b[^/\\]{0,24}(` + pythonPath + `)`,
@@ -67,7 +67,7 @@ var plainPath = lazy.Regexp(`^(?:[A-Za-z]:)?[\w./\\+-]+$`)
 
 // twoVersions notes a line that sets what a list of packages says against what
 // Python says.
-func (r *Reader) twoVersions(m []string, s Evidence) {
+func twoVersions(r *Reader, m []string, s Evidence) {
 	if !imports().MatchString(r.whole) {
 		return
 	}
