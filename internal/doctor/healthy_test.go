@@ -56,6 +56,10 @@ func TestNegatives(t *testing.T) {
 		if m := first(t, l); m != "" {
 			t.Errorf("%q is taken for %s", strings.TrimSpace(l), m)
 		}
+		r, _ := examine(t, l)
+		for _, x := range r.Findings {
+			t.Errorf("%q alone: %s %q", strings.TrimSpace(l), x.Check, x.Text)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ var (
 	source = lazy.Regexp(`^\s*(?:(?:→|->|>)?\s*\d+\s*[│|:]?\s*)?(?:(?:raise|throw(?: new)?) [\w.:]+\(|` +
 		`return (?:fmt\.Errorf|errors\.New)\(|(?:\w+(?:\.|->|::))*(?:warn|warning|print|f?printf|nv_printf|` +
 		`println|TORCH_\w+|WARN|log|info|debug|error|fatal|fatalf|Errorf)\((?:\w+, ?)?)[fFrRbBuL]{0,2}["'` + "`" + `]`)
+	step     = lazy.Regexp(`^\s*Step \d+/\d+ : |^\s*(?:=> .{0,30}\] )?RUN `)
 	service  = lazy.Regexp(`^[\w.-]+[-_]\d+ *$`) // what docker compose puts before a line: whose container it is of
 	escaped  = lazy.Regexp(`\\+(["'])`)
 	entities = strings.NewReplacer(
@@ -107,3 +108,6 @@ func clip(s string, n int) string {
 // what stands in its quotes, as a traceback or a search through code shows it:
 // that the program holds a message does not mean that it was printed.
 func isSource(l string) bool { return source().MatchString(l) }
+
+// isStep reports whether a line is a step of a Dockerfile, which asks for what a message would miss.
+func isStep(l string) bool { return step().MatchString(l) }

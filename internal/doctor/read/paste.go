@@ -203,7 +203,7 @@ func (r *Reader) piece(raw string) {
 	if r.read <= wordy {
 		r.container(l, said)
 	}
-	if len(r.prev) >= wrapped && r.read < joinable && r.times <= paired {
+	if len(r.prev) >= wrapped && r.read < joinable && r.times <= paired && !Quiet(l) {
 		before := Evidence{
 			File: r.file, Line: r.line - 1,
 			Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160),

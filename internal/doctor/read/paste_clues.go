@@ -31,7 +31,11 @@ func (r *Reader) clues() {
 		if foreign && r.k.Checks[c.Checks[0]].OfTorch() {
 			continue
 		}
-		if said := r.parts(i*know.MaxParts, c); said != nil {
+		said := r.parts(i*know.MaxParts, c)
+		alone := func(s Evidence) bool { // what a program prints says no more than its message, in a line of its own
+			return s == said[0] && (harmless(s.Text) || c.Weak && (raised().MatchString(s.Text) || logged().MatchString(s.Text)))
+		}
+		if slices.ContainsFunc(said, func(s Evidence) bool { return !alone(s) }) {
 			r.c.Read++
 			r.c.Clues = append(r.c.Clues, ClueHit{Clue: c, At: said})
 		}

@@ -71,6 +71,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	var form *know.Test // of the sentence
 	matched := false
 	r.whole = l
+	below := Quiet(l)
 	due, again := r.trials(l)
 	for i := range due {
 		n := due[i].test
@@ -80,14 +81,17 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 			if matched || r.count[t.Message] > 1000 || joined && r.count[t.Message] > 0 {
 				continue
 			}
-			if m := r.match(&due[i], l); m != nil && !isSource(l) && (vain == "" || !strings.Contains(vain, m[0])) {
+			if below && !troubled().MatchString(l) && !quiet().MatchString(r.k.Messages[t.Message].Example) {
+				continue // it speaks of a fault
+			}
+			if m := r.match(&due[i], l); m != nil && !isSource(l) && !isStep(l) && (vain == "" || !strings.Contains(vain, m[0])) {
 				matched = !joined || !already(r.c.Hits, said.Line)
 				if matched {
 					r.hit(n, m, said)
 				}
 			}
 		case t.Clue >= 0:
-			if !again && r.read <= wordy {
+			if !again && r.read <= wordy && !isSource(l) {
 				r.keep(n, l, said)
 			}
 		case t.Class >= 0:
@@ -102,20 +106,30 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 			}
 		}
 	}
-	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !quiet().MatchString(l) {
+	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !isStep(l) && !below {
 		r.c.printed(r.k, form, l, said)
 	}
 }
 
 var (
-	// quiet is the beginning of a line of a log below a warning.
-	quiet = lazy.Regexp(`^(?:\[?[\d:.,/ TZ-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|\bNCCL (?:INFO|TRACE)\b`)
+	// quiet is a line of a log below a warning: by its level's name, or by the letter of glog, klog and their like.
+	quiet = lazy.Regexp(`^(?:\([^()]{1,40}\) ?)?(?:\[?[\d:.,/ TZ+|-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|` +
+		`^(?:\S+ )?time="?\d\S*"? level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b`)
+	// traced is what NCCL tells below a warning, failures among it.
+	traced = lazy.Regexp(`\bNCCL (?:INFO|TRACE)\b`)
+	// logged begins as a line of a log does: a time, a level, a process.
+	logged = lazy.Regexp(`^(?:\W*[\d:., /TZ-]{8,}|[\w.-]+\[\d+\]: |\[\w+\]:|(?:\S+:\d+: )?\w+Warning: |(?:\([^()]+\) ?)?\[?(?:INFO|DEBUG|WARN|WARNING)\b)`)
+	// troubled says that something is wrong.
+	troubled = lazy.Regexp(`(?i)` + trouble)
 	// warned is a line that its program calls a warning.
 	warned = lazy.Regexp(`^\W*(?:[\d:.,/ TZ-]+\W*)?(?:WARN(?:ING)?\b|\S+: (?:\w+Warning): )`)
 )
 
 // Quiet reports whether a line is one of a log below a warning: what stands there is no fault.
-func Quiet(l string) bool { return quiet().MatchString(l) }
+func Quiet(l string) bool { return quiet().MatchString(l) || traced().MatchString(l) }
+
+// harmless reports whether a line is a program's and says of nothing that it is wrong.
+func harmless(l string) bool { return logged().MatchString(l) && !troubled().MatchString(l) }
 
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.

@@ -15,6 +15,12 @@ type subject struct {
 	wishes   bool // somebody asks for a feature
 }
 
+// trouble is a word that something is wrong.
+const trouble = `\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|` +
+	`\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|` +
+	`\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|` +
+	`\bincompatib|\bwithout\b|\brefused\b|\btimed? ?out\b`
+
 // subjectReaders tell what a text is about: one line of it is enough.
 var subjectReaders = []reader{
 	{`gpu|cuda|nvidia|nouveau|nvml|cudnn|cublas|nccl|torch|rocm|radeon|amdgpu|\bhip\b|hipcc|miopen|\bgfx\d|` +
@@ -31,10 +37,7 @@ var subjectReaders = []reader{
 		func(r *Reader, _ []string, _ Evidence) { r.subject.plays = true }},
 	{`\bfeature request|\b(?:please|pls) (?:add|support|consider|implement)\b|` +
 		`\bwould be (?:nice|great)\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.wishes = true }},
-	{`\berrors?\b|\bfail|\bnot\b|n['’]t\b|\bcannot\b|\bcrash|\bhang|\bhung\b|\bstuck\b|\bslow|\bwrong|` +
-		`\bFalse\b|\bunable\b|\bstop(?:s|ped)\b|\blos[te]|\bgone\b|\bbroken|\bbreaks?\b|\bissues?\b|\bproblem|` +
-		`\bno longer\b|\bdowngrad|\binstead\b|\bonly\b|\bwhy\b|\bmissing\b|\bold(?:er)?\b|\bunsupported|` +
-		`\bincompatib|\bwithout\b`, func(r *Reader, _ []string, _ Evidence) { r.subject.trouble = true }},
+	{trouble, func(r *Reader, _ []string, _ Evidence) { r.subject.trouble = true }},
 	{
 		`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.version = true },
