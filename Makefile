@@ -10,7 +10,7 @@ DEFAULT_INDEX = $(shell python3 -I -c 'from pip._internal.models.index import Py
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce e2e-resolve
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce e2e-resolve e2e-bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,12 @@ e2e-export: ## what lock export writes for clusters, by the tools' own validator
 MACHINES ?= 300
 e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)
 	ENVFIX_RESOLVE=$(MACHINES) go test -count=1 -timeout 60m -v -run '^TestE2EResolve$$' ./cmd/envfix
+
+DIR ?=
+CLOSURE ?=
+e2e-bench: build ## apply each folder of DIR, and the share of its imports that are missing then (DIR=… CLOSURE=1; network)
+	@test -n "$(DIR)" || { echo 'name a folder of repositories: make e2e-bench DIR=FOLDER'; exit 2; }
+	ENVFIX_BENCH=$(abspath $(DIR)) ENVFIX_CLOSURE=$(CLOSURE) go test -count=1 -timeout 600m -v -run '^TestE2EBench$$' ./cmd/envfix
 
 PACKAGES ?= all
 

@@ -141,6 +141,9 @@ type applyAnswer struct {
 	Before     string     `json:"before,omitempty"`
 	Own        float64    `json:"own_seconds"`
 	Steps      []tookJSON `json:"steps"`
+
+	// Imports is what came of importing what a project's sources import.
+	Imports *apply.Imports `json:"imports,omitempty"`
 }
 
 type tookJSON struct {
@@ -159,6 +162,7 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 		Before:     r.Before,
 		Own:        r.Own.Seconds(),
 		Steps:      append([]tookJSON{}, text.Each(r.Steps, func(t apply.Took) tookJSON { return tookJSON{t.Step, t.Time.Seconds()} })...),
+		Imports:    r.Imports,
 	}
 	switch {
 	case r.Nothing:

@@ -82,6 +82,7 @@ func targetTable() []describe.Flag[plan.Target] {
 			Field: func(t *plan.Target) any { return &t.AsOf }},
 		{Name: "offline", Usage: "use no network", Field: func(t *plan.Target) any { return &t.Offline }},
 		{Name: "no-install-project", Usage: "install what a project requires without the project itself", Field: func(t *plan.Target) any { return &t.NoInstallProject }},
+		{Name: "closure", Usage: "what a project imports is installed, also where it does not ask for it", Field: func(t *plan.Target) any { return &t.Closure }},
 		{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM", Field: func(t *plan.Target) any { return &t.Mirrors }},
 	}
 }
@@ -159,6 +160,7 @@ type wishFlags struct {
 	said      []string           // what else its reader is to know
 
 	documented []pep508.Requirement // what a line of the project's documents installs
+	undeclared []undeclared         // what its sources import, and nothing that is followed asks for
 }
 
 func wishOf(c *cli.Context) wishFlags {

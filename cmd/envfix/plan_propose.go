@@ -40,7 +40,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		if q.Target.AsOf != "" {
 			return &planning.Proposal{Refused: fail.Wrong("`--as-of` needs uv to resolve the packages, and it did not: " + why)}
 		}
-		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: []string{fromData + " (" + why + ")"}}
+		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: append(f.unasked(nil), fromData+" ("+why+")")}
 		if loopless == nil {
 			a := l.Unresolved(ctx, q.Request, why)
 			p.Judged, p.Said = a.Judged(q.Request), append(p.Said, a.Said...)
@@ -69,6 +69,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return &planning.Proposal{Refused: &fail.Error{Code: fail.NoSolution, Text: "what was asked for cannot be installed together",
 			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
 	}
+	a.Said = append(a.Said, f.unasked(a.Versions)...)
 	switch {
 	case a.Unasked != "" && l.AsOf != "":
 		return alone(a.Unasked)

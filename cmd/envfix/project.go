@@ -50,6 +50,9 @@ func (f *planFlags) project(named bool) error {
 		followed = f.followOwnLock(dir)
 	}
 	documented := f.followDocument(dir, followed)
+	if followed != "" || documented != "" {
+		f.imports(dir, followed)
+	}
 	switch {
 	case followed == "" && documented == "":
 		return nothingToFollow(dir)
@@ -207,10 +210,7 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	if text, err := readProjectFile(filepath.Join(dir, ".python-version")); err == nil && pyproject.PythonVersion(text) != "" {
 		said += ", .python-version"
 	}
-	if len(left) > 6 {
-		left = append(left[:6], fmt.Sprintf("%d more", len(left)-6))
-	}
-	said += say.If(len(left) > 0, "; not followed: "+strings.Join(left, ", ")+" (`-r FILE` follows one instead)")
+	said += say.If(len(left) > 0, "; not followed: "+strings.Join(text.Few(left, 6), ", ")+" (`-r FILE` follows one instead)")
 	return said
 }
 
@@ -238,10 +238,7 @@ func inExtras(dir, followed string) []string {
 		return nil
 	}
 	extras := text.Each(p.TorchIn, func(c pyproject.Carrier) string { return fmt.Sprintf("%s (%s)", c.Group, c.Text) })
-	if n := len(extras); n > 6 {
-		extras = append(extras[:6], fmt.Sprintf("%d more", n-6))
-	}
-	return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(extras, ", "),
+	return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(text.Few(extras, 6), ", "),
 		filepath.Join(dir, followed), p.TorchIn[0].Group)}
 }
 

@@ -51,6 +51,7 @@ type Result struct {
 	Before     string        // the generation in use before; "" none
 	Own        time.Duration // what was spent outside of other programs
 	Steps      []Took
+	Imports    *Imports // nil: nothing was tried
 }
 
 // Took is how long a step took.

@@ -51,5 +51,18 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 	for _, n := range not {
 		r.say("not proven: %s", n)
 	}
-	return nil
+	if len(r.plan.Target.Imported) == 0 {
+		return nil
+	}
+	bound, end := context.WithTimeout(ctx, mostImports)
+	defer end()
+	r.result.Imports = tryImports(Python(r.fill("{gen}")), r.plan.Target.Imported, func(argv []string) (string, bool) {
+		var answer strings.Builder
+		_ = r.program(bound, i, system.Command{Argv: argv, Raw: &answer, Quiet: true}) // it printed what it came to
+		return answer.String(), bound.Err() == nil
+	})
+	for _, line := range r.result.Imports.words() {
+		r.say("%s", line)
+	}
+	return ctx.Err()
 }

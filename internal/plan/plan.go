@@ -116,6 +116,11 @@ type Target struct {
 	Editable         string `json:"editable,omitempty"`
 	NoInstallProject bool   `json:"no_install_project,omitempty"`
 
+	// Imported is what the project's sources import beside its own: each is tried when it is
+	// installed. Closure: what it imports and does not ask for is asked for.
+	Imported []Imported `json:"imported,omitempty"`
+	Closure  bool       `json:"closure,omitempty"`
+
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
 	Listed string `json:"listed,omitempty"`
@@ -145,6 +150,13 @@ type Target struct {
 
 	// ProjectFile is the name of Project's file, which may have two names.
 	ProjectFile string `json:"project_file,omitempty"`
+}
+
+// An Imported is a module that a project's sources import.
+type Imported struct {
+	Module   string `json:"module"`
+	Package  string `json:"package,omitempty"`  // that brings it; "" not known
+	Optional bool   `json:"optional,omitempty"` // they do without, where it is not there
 }
 
 // A Repair is what doctor asks of a plan beyond the choice of packages.

@@ -81,10 +81,7 @@ func besides(p *plan.Plan) []string {
 		}
 		seen = append(seen, name)
 	}
-	if n := len(out) - shownLeaves; n > 1 {
-		out = append(out[:shownLeaves], fmt.Sprintf("%d more", n))
-	}
-	return out
+	return text.Few(out, shownLeaves)
 }
 
 // usual are rules that every build that is chosen has passed.
@@ -184,10 +181,7 @@ func (v *view) briefPackages(k *plan.Keep) {
 		v.row("packages", k.Why)
 		return
 	}
-	names := text.Each(k.Changes[:min(len(k.Changes), shownChanges)], func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) })
-	if n := len(k.Changes) - shownChanges; n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
-	}
+	names := text.Few(text.Each(k.Changes, func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) }), shownChanges)
 	count := func(of int, what string) string { return say.If(of > 0, fmt.Sprintf("%d %s", of, what)) }
 	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")), count(len(k.Leaves), "cannot stay"))
 	if parts != "" {

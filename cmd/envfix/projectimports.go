@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/closure"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/pyproject"
+	"envfix/internal/text"
+	"envfix/internal/ui"
+)
+
+// An undeclared module is imported by a project and brought by nothing that it asks for.
+type undeclared struct {
+	closure.Module
+	ask  pep508.Requirement // what brings it; a zero one: not known
+	note string             // what else says so: the extra, or the file
+}
+
+// imports finds what the project's sources import, has it tried once it is installed, and
+// asks with --closure for what nothing brings.
+func (f *planFlags) imports(dir, followed string) {
+	var asked []pep508.Requirement
+	if p, err := projectFile(filepath.Join(dir, followed)); err == nil && followed != "" {
+		asked = p.Requirements
+		for _, place := range p.Places {
+			asked = append(asked, pep508.Requirement{Name: place.Package})
+		}
+	}
+	for _, word := range f.wish.arguments {
+		if q, err := pep508.Parse(word, ""); err == nil {
+			asked = append(asked, q)
+		}
+	}
+	asked = append(asked, f.wish.documented...)
+	var others map[string]undeclared
+	for _, m := range closure.Of(os.DirFS(dir)) {
+		by, named := bringer(m, asked)
+		f.target.Imported = append(f.target.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded})
+		if named {
+			continue
+		}
+		if others == nil {
+			others = elsewhereAsked(dir, followed)
+		}
+		u := undeclared{Module: m, ask: pep508.Requirement{Name: by, Text: by, From: m.At}}
+		for _, name := range m.Distributions {
+			if o, ok := others[name]; ok {
+				u.ask, u.note = o.ask, o.note
+				break
+			}
+		}
+		f.wish.undeclared = append(f.wish.undeclared, u)
+		if f.target.Closure && u.ask.Name != "" && m.Use != closure.Guarded {
+			f.wish.documented = append(f.wish.documented, u.ask)
+			asked = append(asked, u.ask)
+		}
+	}
+}
+
+// bringer is the distribution that brings a module: one that is asked for, else the
+// likeliest.
+func bringer(m closure.Module, asked []pep508.Requirement) (name string, named bool) {
+	top, _, _ := strings.Cut(m.Name, ".")
+	for _, q := range asked {
+		if slices.Contains(m.Distributions, q.Name) || q.Name == machine.NormalName(top) {
+			return q.Name, true
+		}
+	}
+	if len(m.Distributions) > 0 {
+		name = m.Distributions[0]
+	}
+	return name, false
+}
+
+// elsewhereAsked are the packages that the extras of a project's files ask for, and its
+// files that are not followed.
+func elsewhereAsked(dir, followed string) map[string]undeclared {
+	out := map[string]undeclared{}
+	take := func(p *pyproject.Project, note string) {
+		for _, q := range p.Indexed() {
+			if _, ok := out[q.Name]; !ok {
+				out[q.Name] = undeclared{ask: q, note: note}
+			}
+		}
+	}
+	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
+		if !isFile(filepath.Join(dir, name)) || isEnvironment(name) {
+			continue
+		}
+		p, err := projectFile(filepath.Join(dir, name))
+		if err != nil {
+			continue // what is wrong with the followed one is said where it is read
+		}
+		if name != followed {
+			take(p, name)
+		}
+		for _, group := range p.Groups {
+			if q, err := projectFile(filepath.Join(dir, name+"["+group+"]")); err == nil {
+				take(q, fmt.Sprintf("`%s` of %s", group, name))
+			}
+		}
+	}
+	return out
+}
+
+// unasked says what a project imports and nothing brings; found are the versions of all
+// that will be installed, where that is known.
+func (f planFlags) unasked(found map[string]string) (said []string) {
+	var known [closure.Needed + 1][]string
+	var unknown []string
+	for _, u := range f.wish.undeclared {
+		at := " (" + ui.Clean(cmp.Or(u.note, u.At)) + ")"
+		switch {
+		case slices.ContainsFunc(u.Distributions, func(name string) bool { return found[name] != "" }):
+		case u.ask.Name != "" && (u.Use == closure.Guarded || !f.target.Closure):
+			known[u.Use] = append(known[u.Use], u.ask.Name+at)
+		case u.ask.Name == "" && u.Use != closure.Guarded:
+			unknown = append(unknown, ui.Clean(u.Name)+at)
+		}
+	}
+	for _, k := range []struct {
+		names  []string
+		format string
+	}{
+		{known[closure.Needed], "its sources import what nothing that is followed asks for: %s; `--closure` adds that"},
+		{known[closure.Aside], "its tests, demos and scripts import what nothing that is followed asks for: %s; `--closure` adds that"},
+		{known[closure.Guarded], "its sources do without, where it is not there: %s"},
+		{unknown, "it imports modules of which it is not known here what brings them: %s"},
+	} {
+		if len(k.names) > 0 {
+			said = append(said, fmt.Sprintf(k.format, strings.Join(text.Few(k.names, 12), ", ")))
+		}
+	}
+	return said
+}

@@ -1,0 +1,165 @@
+// Package closure says what the sources of a project import beside their own modules and
+// Python's, and which distributions bring it, by what their wheels hold. Sources are
+// read, and nothing of them is run.
+package closure
+
+import (
+	"cmp"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/pyproject"
+)
+
+// A Module is one that a project imports and that is neither its own nor Python's.
+type Module struct {
+	Name          string   // as far as it is told from others: yaml, google.protobuf
+	Distributions []string // that bring it, the likeliest first; none: not known
+	At            string   // the first file that imports it
+	Use           Use
+}
+
+// A Use says for what a module is imported, the weightiest last.
+type Use int
+
+// The uses.
+const (
+	Guarded Use = iota // what imports it does without
+	Aside              // by tests, demos and scripts alone
+	Needed
+)
+
+// The bounds of what is read of one project.
+const (
+	mostFiles = 6000
+	mostBytes = 1 << 20 // of one file
+	mostDirs  = 20000
+)
+
+// asideFile are the files that are no part of what a project is used for.
+var asideFile = lazy.Regexp(`(?i)(^|/)((unit_?|integration_?)?tests?|testing|examples?|demos?|docs?|scripts?|tools|bench(marks?)?|notebooks?|\.[^/]+)/|` +
+	`(^|/)(setup|conftest|noxfile|fabfile|hubconf|test[^/]*|[^/]*_test|[^/]*demo[^/]*|cog_?[^/]*)\.py$`)
+
+// Of are the modules that the sources below a folder import, by name.
+func Of(fsys fs.FS) []Module {
+	s := sources{found: map[string]*Module{}, files: map[string]bool{}, dirs: map[string]bool{}, roots: map[string]bool{}}
+	s.list(fsys)
+	for _, name := range s.order {
+		s.read(fsys, name)
+	}
+	out := make([]Module, 0, len(s.found))
+	for _, m := range s.found {
+		out = append(out, *m)
+	}
+	slices.SortFunc(out, func(a, b Module) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// sources are the Python files of a project.
+type sources struct {
+	order []string
+	files map[string]bool // path of each
+	dirs  map[string]bool // folders with such files below them
+	roots map[string]bool // modules of folders that are no packages: somebody puts those on sys.path
+	found map[string]*Module
+}
+
+// list finds the files; environments, what git hides and what other languages bring are
+// not the project's.
+func (s *sources) list(fsys fs.FS) {
+	seen := 0
+	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // what cannot be read is not known
+		case d.IsDir() && name != ".":
+			_, env := fs.Stat(fsys, name+"/pyvenv.cfg")
+			if seen++; seen > mostDirs || env == nil || d.Name()[0] == '.' || slices.Contains([]string{"node_modules", "__pycache__", "site-packages"}, d.Name()) {
+				return fs.SkipDir
+			}
+		case strings.HasSuffix(name, ".py") && d.Type().IsRegular():
+			if len(s.order) == mostFiles {
+				return fs.SkipAll
+			}
+			s.order = append(s.order, name)
+			s.files[name] = true
+			for dir := path.Dir(name); !s.dirs[dir]; dir = path.Dir(dir) {
+				s.dirs[dir] = true
+			}
+		}
+		return nil
+	})
+	for _, name := range s.order {
+		dir, module := path.Split(strings.TrimSuffix(name, ".py"))
+		if module == "__init__" {
+			dir, module = path.Split(path.Clean(dir))
+		}
+		if !s.files[dir+"__init__.py"] {
+			s.roots[module] = true
+		}
+	}
+}
+
+// own reports whether a module that a file imports is the project's: beside the file, in
+// a folder above it, or where sys.path is made to lead.
+func (s *sources) own(file, module string, known bool) bool {
+	top, rest, _ := strings.Cut(module, ".")
+	next, _, _ := strings.Cut(rest, ".")
+	if s.roots[top] {
+		return true
+	}
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		for _, base := range []string{dir, path.Join(dir, "src")} {
+			inner := path.Join(base, top)
+			switch {
+			case s.files[inner+".py"], s.files[inner+"/__init__.py"]:
+				return true
+			// a folder without __init__.py stands behind what is installed under its name
+			case s.dirs[inner] && (!known || s.files[inner+"/"+next+".py"] || next != "" && s.dirs[inner+"/"+next]):
+				return true
+			}
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+// read adds what one file imports.
+func (s *sources) read(fsys fs.FS, name string) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	if err != nil {
+		return
+	}
+	aside := asideFile().MatchString(name)
+	for _, i := range pyproject.Imports(content) {
+		module, brought := Brings(i.Module)
+		if slices.Contains(brought, python) || module == "__main__" || s.own(name, i.Module, len(brought) > 0) {
+			continue
+		}
+		use := Needed
+		switch {
+		case i.Guarded:
+			use = Guarded
+		case aside:
+			use = Aside
+		}
+		m := s.found[module]
+		if m == nil {
+			m = &Module{Name: module, Distributions: brought, At: name, Use: use}
+			s.found[module] = m
+		}
+		if use > m.Use {
+			m.Use, m.At = use, name
+		}
+	}
+}

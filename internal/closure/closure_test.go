@@ -1,0 +1,49 @@
+package closure
+
+import (
+	"fmt"
+	"testing"
+	"testing/fstest"
+
+	"envfix/internal/text"
+)
+
+func file(lines string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(lines)} }
+
+// What is imported is told from what is the project's own and Python's, and by what
+// imports it.
+func TestOf(t *testing.T) {
+	fsys := fstest.MapFS{
+		"main.py": file("import os, yaml, own, lib.inner, numpy\nfrom sibling import x\nfrom datasets import local\nimport accelerate.utils\n" +
+			"from google.protobuf import message\ntry:\n    import apex\nexcept ImportError: pass\n"),
+		"own.py":                            file("from . import other"),
+		"sibling/part.py":                   file("import neighbour, requests"),
+		"sibling/neighbour.py":              file(""),
+		"datasets/local/part.py":            file(""), // stands behind an installed package of its name, but for what it holds
+		"accelerate/configs.py":             file("from accelerate import Accelerator"),
+		"third_party/thing/lib/inner.py":    file("import somebody_elses"),
+		"third_party/thing/lib/__init__.py": file(""),
+		"tests/test_main.py":                file("import pytest, yaml"),
+		".venv/pyvenv.cfg":                  file(""),
+		".venv/lib/x.py":                    file("import never"),
+		"env/pyvenv.cfg":                    file(""),
+		"env/lib/x.py":                      file("import never"),
+		"notes.txt":                         file("import never"),
+	}
+	got := text.Each(Of(fsys), func(m Module) string { return fmt.Sprintf("%s %v %s %d", m.Name, m.Distributions, m.At, m.Use) })
+	want := []string{"accelerate [accelerate] accelerate/configs.py 2", "apex [] main.py 0", "google.protobuf [protobuf] main.py 2", "numpy [numpy] main.py 2",
+		"pytest [pytest] tests/test_main.py 1", "requests [requests] sibling/part.py 2", "somebody_elses [] third_party/thing/lib/inner.py 2",
+		"yaml [pyyaml] main.py 2"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Of several that bring a module the plainest is the likeliest; a name says nothing.
+func TestBrings(t *testing.T) {
+	for dotted, want := range map[string]string{"PIL.Image": "PIL [pillow]", "os.path": "os [python]", "cuda.bindings.driver": "cuda.bindings [cuda-bindings]", "cuda.nothing": "cuda []"} {
+		if m, names := Brings(dotted); fmt.Sprint(m, " ", names) != want {
+			t.Errorf("%s: %s %v", dotted, m, names)
+		}
+	}
+}
