@@ -1,8 +1,9 @@
 package index
 
 import (
-	"bytes"
+	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/version"
 )
 
@@ -36,77 +37,22 @@ func (s *soScan) feed(p []byte) error {
 	return nil
 }
 
-// findArchList returns the first text of at least two architectures, separated
-// by one space each, that ends with a NUL: "sm_75 sm_80 compute_90\0". What stands
-// before it does not matter: in torch 2.8.0 it follows other text without a NUL.
-func findArchList(b []byte) string {
-	for at := 0; ; {
-		i := bytes.Index(b[at:], []byte("sm_"))
-		if i < 0 {
-			return ""
-		}
-		start := at + i
-		at = start + 3
-		end, words := start, 0
-		for {
-			n := archWord(b[end:])
-			if n == 0 {
-				break
-			}
-			end, words = end+n, words+1
-			if end < len(b) && b[end] == ' ' {
-				end++
-				continue
-			}
-			break
-		}
-		if words >= 2 && end < len(b) && b[end] == 0 && b[end-1] != ' ' {
-			return string(b[start:end])
-		}
-	}
-}
+// archTexts is a text of at least two architectures, separated by one space each, that ends
+// with a NUL: "sm_75 sm_80 compute_90\0". What stands before it does not matter: in torch
+// 2.8.0 it follows other text without a NUL.
+var archTexts = lazy.Regexp(`sm_\d{2,3}[af]?(?: (?:sm|compute)_\d{2,3}[af]?)+\x00`)
 
-// archWord returns the length of the sm_90a or compute_120 that b begins with.
-func archWord(b []byte) int {
-	n := 0
-	switch {
-	case bytes.HasPrefix(b, []byte("sm_")):
-		n = 3
-	case bytes.HasPrefix(b, []byte("compute_")):
-		n = 8
-	default:
-		return 0
-	}
-	digits := n
-	for n < len(b) && n < digits+3 && '0' <= b[n] && b[n] <= '9' {
-		n++
-	}
-	if n < digits+2 {
-		return 0
-	}
-	if n < len(b) && (b[n] == 'a' || b[n] == 'f') {
-		n++
-	}
-	return n
-}
+func findArchList(b []byte) string { return strings.TrimSuffix(string(archTexts().Find(b)), "\x00") }
 
-// highestGlibc returns the highest "\0GLIBC_2.17\0" among the bytes of a shared
-// object, the names of the symbol versions that it asks for.
-func highestGlibc(b []byte) version.Dotted {
-	const mark = "\x00GLIBC_"
-	var top version.Dotted
-	for {
-		i := bytes.Index(b, []byte(mark))
-		if i < 0 {
-			return top
-		}
-		b = b[i+len(mark):]
-		end := bytes.IndexByte(b[:min(len(b), 12)], 0)
-		if end < 0 {
-			continue
-		}
-		if v, err := version.ParseDotted(string(b[:end])); err == nil && top.Less(v) {
+// glibcNeeded is the name of a symbol version that a shared object asks for.
+var glibcNeeded = lazy.Regexp(`\x00GLIBC_([0-9.]+)`)
+
+// highestGlibc returns the highest glibc that the bytes of a shared object ask for.
+func highestGlibc(b []byte) (top version.Dotted) {
+	for _, m := range glibcNeeded().FindAllSubmatch(b, -1) {
+		if v := version.ReadDotted(string(m[1])); top.Less(v) {
 			top = v
 		}
 	}
+	return top
 }

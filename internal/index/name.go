@@ -82,22 +82,16 @@ func (n Name) Interpreter() string {
 	return p
 }
 
-// The glibc of manylinux tags before PEP 600.
-func legacyGlibc(tag string) string {
-	for _, old := range [][2]string{{"manylinux1_", "2.5"}, {"manylinux2010_", "2.12"}, {"manylinux2014_", "2.17"}} {
-		if strings.HasPrefix(tag, old[0]) {
-			return old[1]
-		}
-	}
-	return ""
-}
+// legacyGlibc is the glibc of manylinux tags before PEP 600.
+var legacyGlibc = map[string]string{"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
 
 // Glibc returns the oldest glibc that the tags promise, or the zero version
 // where they promise nothing (linux_x86_64, Windows …).
 func (n Name) Glibc() version.Dotted {
 	var oldest version.Dotted
 	for _, tag := range n.Tags {
-		s := legacyGlibc(tag)
+		before, _, _ := strings.Cut(tag, "_")
+		s := legacyGlibc[before]
 		if rest, ok := strings.CutPrefix(tag, "manylinux_"); ok {
 			if p := strings.SplitN(rest, "_", 3); len(p) == 3 {
 				s = p[0] + "." + p[1]

@@ -262,16 +262,8 @@ func IsSHA256(s string) bool {
 }
 
 func plainName(s string) bool {
-	const rest = "._+!-"
-	if s == "" || len(s) > 300 || s[0] == '.' || s[0] == '-' {
-		return false
-	}
-	for _, r := range s {
-		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(rest, r)) {
-			return false
-		}
-	}
-	return true
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+!-"
+	return s != "" && len(s) <= 300 && s[0] != '.' && s[0] != '-' && strings.Trim(s, characters) == ""
 }
 
 // shown is text from outside as it may stand in a message.

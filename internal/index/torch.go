@@ -272,27 +272,20 @@ func (t *Torch) readGlibc(ctx context.Context, w *Wheel) error {
 	return nil
 }
 
+var archWord = lazy.Regexp(`^(sm|compute)_(\d\d?)(\d)([af]?)$`)
+
 // ParseArches reads a list such as "sm_75 sm_90a compute_120": cubins and PTX.
 func ParseArches(list string) (native, ptx []matrix.Code, err error) {
 	for word := range strings.FieldsSeq(list) {
-		digits, isNative := strings.CutPrefix(word, "sm_")
-		if !isNative {
-			var ok bool
-			if digits, ok = strings.CutPrefix(word, "compute_"); !ok {
-				return nil, nil, fmt.Errorf("%q is not a GPU architecture", shown(word))
-			}
-		}
-		code := matrix.Code{}
-		if n := len(digits) - 1; n > 0 && (digits[n] == 'a' || digits[n] == 'f') {
-			code.Suffix, digits = digits[n:], digits[:n]
-		}
-		if len(digits) < 2 || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" {
+		m := archWord().FindStringSubmatch(word)
+		if m == nil {
 			return nil, nil, fmt.Errorf("%q is not a GPU architecture", shown(word))
 		}
-		if code.SM, err = machine.ParseSM(digits[:len(digits)-1] + "." + digits[len(digits)-1:]); err != nil {
+		code := matrix.Code{Suffix: m[4]}
+		if code.SM, err = machine.ParseSM(m[2] + "." + m[3]); err != nil {
 			return nil, nil, err
 		}
-		if isNative {
+		if m[1] == "sm" {
 			native = append(native, code)
 		} else {
 			ptx = append(ptx, code)

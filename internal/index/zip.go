@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -198,15 +199,8 @@ func (m *member) wide(extra []byte) error {
 // wheelPath reports whether a name stays inside the directory that a wheel is
 // unpacked into.
 func wheelPath(name string) bool {
-	if name == "" || len(name) > 4096 || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\\x00") {
-		return false
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == ".." {
-			return false
-		}
-	}
-	return true
+	return name != "" && len(name) <= 4096 && !strings.HasPrefix(name, "/") && !strings.ContainsAny(name, "\\\x00") &&
+		!slices.Contains(strings.Split(name, "/"), "..")
 }
 
 func u16(b []byte, i int) uint16 { return binary.LittleEndian.Uint16(b[i:]) }

@@ -180,15 +180,11 @@ func (p *parser) operator() string {
 func (p *parser) word(w string) bool {
 	rest := strings.TrimSpace(p.rest)
 	after, ok := strings.CutPrefix(rest, w)
-	if !ok || after != "" && (isWord(after[0])) {
+	if !ok || after != "" && (after[0] == '_' || isAlnum(after[0])) {
 		return false
 	}
 	p.rest = after
 	return true
-}
-
-func isWord(c byte) bool {
-	return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }
 
 // compare compares as versions where both sides are versions, as texts
@@ -207,17 +203,6 @@ func compare(left, op, right string) bool {
 	if err1 == nil && err2 == nil {
 		return s.Admits(v)
 	}
-	switch op {
-	case "==":
-		return left == right
-	case "!=":
-		return left != right
-	case "<":
-		return left < right
-	case ">":
-		return left > right
-	case "<=":
-		return left <= right
-	}
-	return left >= right
+	c := strings.Compare(left, right)
+	return map[string]bool{"==": c == 0, "!=": c != 0, "<": c < 0, ">": c > 0, "<=": c <= 0, ">=": c >= 0, "~=": c >= 0}[op]
 }

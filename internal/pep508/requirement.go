@@ -4,6 +4,7 @@ package pep508
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
@@ -91,12 +92,8 @@ func isFile(s string) bool {
 		return false
 	}
 	lower := strings.ToLower(s)
-	for _, end := range []string{".whl", ".tar.gz", ".zip"} {
-		if strings.HasSuffix(lower, end) {
-			return true
-		}
-	}
-	return strings.Contains(s, "://") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "/")
+	return strings.Contains(s, "://") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "/") ||
+		slices.ContainsFunc([]string{".whl", ".tar.gz", ".zip"}, func(end string) bool { return strings.HasSuffix(lower, end) })
 }
 
 // parseSpec reads the version part. PEP 440 allows a local label with == only.
@@ -163,12 +160,7 @@ func cutName(s string) (name, rest string) {
 // hasOperator reports whether a clause begins with one of PEP 440's operators; a
 // single "=" is none, although the version library takes it.
 func hasOperator(clause string) bool {
-	for _, op := range []string{"==", "!=", "<=", ">=", "~=", "<", ">"} {
-		if strings.HasPrefix(clause, op) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"==", "!=", "<=", ">=", "~=", "<", ">"}, func(op string) bool { return strings.HasPrefix(clause, op) })
 }
 
 // IsLabel reports whether a text is a local version label, such as cu126 (PEP 440).

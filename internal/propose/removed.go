@@ -7,6 +7,8 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -16,12 +18,7 @@ var imported = lazy.Regexp(`(?m)^(?:from|import) +((?:torch|torchvision|torchaud
 
 // imports are the modules of torch's family that a source text imports.
 func imports(source []byte) (names []string) {
-	for _, m := range imported().FindAllSubmatch(source, -1) {
-		if name := string(m[1]); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return xslices.Once(text.Each(imported().FindAllSubmatch(source, -1), func(m [][]byte) string { return string(m[1]) }))
 }
 
 // stale are the limits that imports set: "torchvision<0.17".

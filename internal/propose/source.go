@@ -23,7 +23,6 @@ import (
 // installed. What it requires is read out of the archive; nothing of it is run.
 type Source struct {
 	Name, Version string
-	SHA256        string   // of the archive; "" the index gives none
 	Requires      []string // PEP 508
 	Read          string   // where Requires stands in the archive; "" nowhere, so they are not known
 	Kind          string   // pure, compiler, CUDA: what building it needs
@@ -46,7 +45,7 @@ const (
 
 // source reads the archive of one version.
 func source(ctx context.Context, c *index.Client, f index.File, name, version string) (Source, error) {
-	s := Source{Name: name, Version: version, SHA256: f.SHA256}
+	s := Source{Name: name, Version: version}
 	b, err := c.Archive(ctx, f, maxArchive)
 	if err != nil {
 		return s, err
@@ -146,11 +145,9 @@ func (s *Source) member(members map[string][]byte, name string, size int64, cont
 // requirements, egg-info (what the maintainer's machine computed), else what setup.py,
 // setup.cfg or pyproject.toml spell out.
 func (s *Source) requires(members map[string][]byte) {
+	written := func(q pep508.Requirement) string { return q.Text }
 	if m, err := index.ParseMetadata(members["PKG-INFO"]); err == nil && len(m.Requires) > 0 {
-		s.Read = "PKG-INFO"
-		for _, q := range m.Requires {
-			s.Requires = append(s.Requires, q.Text)
-		}
+		s.Requires, s.Read = text.Each(m.Requires, written), "PKG-INFO"
 		return
 	}
 	for name, b := range members {
@@ -171,10 +168,7 @@ func (s *Source) requires(members map[string][]byte) {
 			continue
 		}
 		if p, err := pyproject.Read(b, name, open); err == nil && len(p.Requirements) > 0 {
-			s.Read = name
-			for _, q := range p.Requirements {
-				s.Requires = append(s.Requires, q.Text)
-			}
+			s.Requires, s.Read = text.Each(p.Requirements, written), name
 			return
 		}
 	}

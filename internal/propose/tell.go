@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -47,14 +49,8 @@ func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose stri
 		}
 	}
 	j.lines = append(append(j.lines, last...), c.Holds...)
-	for _, q := range l.Limits {
-		if !family(q.Name) {
-			j.limits = append(j.limits, q.Line())
-		}
-	}
-	for _, q := range l.Override {
-		j.overrides = append(j.overrides, q.Line())
-	}
+	limits := xslices.Filter(l.Limits, func(q pep508.Requirement) bool { return !family(q.Name) })
+	j.limits, j.overrides = text.Each(limits, pep508.Requirement.Line), text.Each(l.Override, pep508.Requirement.Line)
 	return j
 }
 

@@ -2,6 +2,7 @@ package system
 
 import (
 	"maps"
+	"os"
 	"os/user"
 	"runtime"
 	"slices"
@@ -44,7 +45,7 @@ func Environment(ours []string, extra map[string]string) []string {
 			env["REQUESTS_CA_BUNDLE"] = v
 		}
 	}
-	env["PIP_CONFIG_FILE"] = nullDevice()
+	env["PIP_CONFIG_FILE"] = os.DevNull
 	env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
 	env["PIP_NO_INPUT"] = "1"
 	env["UV_NO_CONFIG"] = "1"
@@ -52,13 +53,6 @@ func Environment(ours []string, extra map[string]string) []string {
 	env["PYTHONUNBUFFERED"] = "1"
 	maps.Copy(env, extra)
 	return text.Each(slices.Sorted(maps.Keys(env)), func(k string) string { return k + "=" + env[k] })
-}
-
-func nullDevice() string {
-	if runtime.GOOS == "windows" {
-		return "nul"
-	}
-	return "/dev/null"
 }
 
 // homely are the variables that lead to files of who set them. zypper reads

@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoExchange says that this file system or system cannot exchange two names.
-var ErrNoExchange = errors.New("two names cannot be exchanged at once here")
-
 // Exchange swaps what two names below root stand for, as one act.
 func Exchange(root *os.Root, a, b string) error {
 	da, err := root.Open(filepath.Dir(a))
@@ -23,7 +20,8 @@ func Exchange(root *os.Root, a, b string) error {
 		return err
 	}
 	defer db.Close()
-	if err := errors.Join(syncFile(da), syncFile(db)); err != nil {
+	durable := func() error { return errors.Join(SyncDir(root, filepath.Dir(a)), SyncDir(root, filepath.Dir(b))) }
+	if err := durable(); err != nil {
 		return err
 	}
 	if err := Point("exchange"); err != nil {
@@ -36,7 +34,7 @@ func Exchange(root *os.Root, a, b string) error {
 	if err != nil {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
-	return errors.Join(syncFile(da), syncFile(db))
+	return durable()
 }
 
 // refused reports whether err says that there is no such call here. NFS, overlay on
@@ -44,13 +42,6 @@ func Exchange(root *os.Root, a, b string) error {
 // do not know the call EPERM; where that means what it says, a rename meets it too.
 func refused(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM)
-}
-
-func syncFile(d *os.File) error {
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return err
-	}
-	return nil
 }
 
 // SyncAll makes everything durable that was written to the file system of root.

@@ -3,7 +3,6 @@ package system
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ func WriteIn(root *os.Root, name string, content []byte, mode fs.FileMode) error
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(name), ".envfix-tmp-"+random())
+	tmp := filepath.Join(filepath.Dir(name), ".envfix-tmp-"+rand.Text())
 	err := writeSynced(root, tmp, content, mode)
 	if err == nil {
 		err = Point("rename-" + filepath.Base(name))
@@ -72,6 +71,9 @@ func writeSynced(root *os.Root, name string, content []byte, mode fs.FileMode) (
 	}
 	return f.Sync()
 }
+
+// ErrNoExchange says that this file system or system cannot exchange two names.
+var ErrNoExchange = errors.New("two names cannot be exchanged at once here")
 
 // Replace writes b beside path and renames it there, so that no reader ever sees half of
 // it. The mode holds whatever the umask. What is no regular file (/dev/stdout, a pipe) is
@@ -182,12 +184,6 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return b, nil
-}
-
-func random() string {
-	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails (crypto/rand)
-	return hex.EncodeToString(b)
 }
 
 // ReadOwn is ReadFile for a file that will be believed and run: it refuses one

@@ -4,6 +4,7 @@ package system
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -83,7 +84,7 @@ func left(text []byte) (h leaseHolder, dead bool) {
 
 // takeAway removes the lease with this text, and no other that took its place.
 func takeAway(root *os.Root, name string, text []byte) error {
-	aside := name + "." + random()
+	aside := name + "." + rand.Text()
 	if err := root.Rename(name, aside); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

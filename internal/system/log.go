@@ -17,7 +17,6 @@ const maxLog = 32 << 20
 
 // A Log is the file that keeps a program's output, readable to its owner alone.
 type Log struct {
-	Path string
 	f    *os.File
 	left int64
 }
@@ -28,7 +27,7 @@ func OpenLog(root *os.Root, path string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{Path: f.Name(), f: f, left: maxLog}, nil
+	return &Log{f: f, left: maxLog}, nil
 }
 
 // Line adds one line. A full disk does not end the program that is logged.
