@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -124,14 +125,8 @@ func (s chooser) ended(b matrix.Branch) bool {
 // drives: with what was asked of CUDA and builds dropped, then also what was
 // asked of versions. The other GPUs are named.
 func (s chooser) fallback(o *outcome, gpus []machine.GPU, d driver) {
-	var driven, idle []machine.GPU
-	for _, g := range gpus {
-		if a, ok := s.p.m.Arch(g.SM); ok && drives(d, a) == fine {
-			driven = append(driven, g)
-		} else {
-			idle = append(idle, g)
-		}
-	}
+	drives := func(g machine.GPU) bool { a, ok := s.p.m.Arch(g.SM); return ok && drives(d, a) == fine }
+	driven, idle := xslices.Filter(gpus, drives), slices.DeleteFunc(slices.Clone(gpus), drives)
 	if len(driven) == 0 {
 		return
 	}

@@ -228,19 +228,12 @@ func (s chooser) unserved(gpus []machine.GPU) *outcome {
 // shows them: UUIDs where all are known, since indexes change with the order of
 // the bus.
 func visible(gpus []machine.GPU) ([]int, string) {
-	var at []int
-	var uuids, numbers []string
-	for _, g := range gpus {
-		at = append(at, g.Index)
-		numbers = append(numbers, fmt.Sprint(g.Index))
-		if g.UUID != "" {
-			uuids = append(uuids, g.UUID)
-		}
-	}
-	if len(uuids) == len(gpus) {
+	at := text.Each(gpus, func(g machine.GPU) int { return g.Index })
+	uuids := text.Each(gpus, func(g machine.GPU) string { return g.UUID })
+	if !slices.Contains(uuids, "") {
 		return at, strings.Join(uuids, ",")
 	}
-	return at, strings.Join(numbers, ",")
+	return at, strings.Join(text.Each(at, strconv.Itoa), ",")
 }
 
 // serve answers for NVIDIA GPUs that builds have code for.

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -68,14 +69,8 @@ func (s chooser) rangeFault(gpus []machine.GPU, d driver) bool {
 // unseen splits off the GPUs that this driver should drive and does not show,
 // where it shows others: they are left out and named.
 func (s chooser) unseen(gpus []machine.GPU, d driver) (seen, unseen []machine.GPU) {
-	for _, g := range gpus {
-		if g.Visible || s.p.fit(d, g) != fine {
-			seen = append(seen, g)
-		} else {
-			unseen = append(unseen, g)
-		}
-	}
-	return seen, unseen
+	hidden := func(g machine.GPU) bool { return !g.Visible && s.p.fit(d, g) == fine }
+	return slices.DeleteFunc(slices.Clone(gpus), hidden), xslices.Filter(gpus, hidden)
 }
 
 // branches lists the driver branches to recommend, the first choice first: the

@@ -336,19 +336,12 @@ func (s advice) nearestGPU(try tryFunc, more func(*Choice) bool) {
 		return
 	}
 	for _, sm := range sms(gpus) {
-		var left []int
-		var out []machine.GPU
-		for _, g := range gpus {
-			if g.SM == sm {
-				out = append(out, g)
-			} else {
-				left = append(left, g.Index)
-			}
-		}
+		same := func(g machine.GPU) bool { return g.SM == sm }
+		out, left := xslices.Filter(gpus, same), slices.DeleteFunc(slices.Clone(gpus), same)
 		if len(left) == 0 {
-			left, out = []int{gpus[0].Index}, gpus[1:]
+			left, out = gpus[:1], gpus[1:]
 		}
-		try("leave out "+gpuNames(out), s.p.with(func(r *Request) { r.GPUs = left }), more)
+		try("leave out "+gpuNames(out), s.p.with(func(r *Request) { r.GPUs, _ = visible(left) }), more)
 	}
 }
 

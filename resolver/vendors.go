@@ -103,31 +103,33 @@ func (s vendors) gfxOf(g machine.GPU) string {
 	return d.GFX
 }
 
-// amdIndex returns AMD's own index for a GPU on this platform, the released one
-// before a nightly.
+// amdIndex returns AMD's own index for a GPU on this platform.
 func (s vendors) amdIndex(g machine.GPU) *matrix.VendorIndex {
 	if s.p.h.Platform.Arch != "x86_64" {
 		return nil // all of them are for x86_64 (facts/vendor_indexes.csv)
 	}
-	platform := s.p.h.Platform.OS
+	return s.index(machine.AMD, s.where(), s.gfxOf(g))
+}
+
+// where is the platform as vendors name it.
+func (s vendors) where() string {
 	if s.p.env() == machine.WSL2 {
-		platform = machine.WSL2
+		return machine.WSL2
 	}
-	gfx := s.gfxOf(g)
-	var nightly *matrix.VendorIndex
+	return s.p.h.Platform.OS
+}
+
+// index returns a vendor's own index for a GPU on a platform, the released one before a
+// nightly.
+func (s vendors) index(vendor, platform, gpu string) (found *matrix.VendorIndex) {
 	for i := range s.p.m.VendorIndexes {
 		v := &s.p.m.VendorIndexes[i]
-		if v.Vendor != machine.AMD || !slices.Contains(strings.Fields(v.Platform), platform) || !slices.Contains(v.GPUs, gfx) {
-			continue
-		}
-		if !strings.Contains(v.Kind, "nightly") {
-			return v
-		}
-		if nightly == nil {
-			nightly = v
+		if v.Vendor == vendor && slices.Contains(strings.Fields(v.Platform), platform) && slices.Contains(v.GPUs, gpu) &&
+			(found == nil || strings.Contains(found.Kind, "nightly") && !strings.Contains(v.Kind, "nightly")) {
+			found = v
 		}
 	}
-	return nightly
+	return found
 }
 
 // jetsonIndex returns the index for a Jetson whose GPU no wheel of PyTorch's own
@@ -136,14 +138,7 @@ func (s vendors) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
 	if s.p.h.Platform.OS != "linux" || s.p.h.Platform.Arch != "aarch64" || len(gpus) == 0 {
 		return nil
 	}
-	pack := s.p.chooser().jetpack()
-	for i := range s.p.m.VendorIndexes {
-		v := &s.p.m.VendorIndexes[i]
-		if v.Vendor == machine.NVIDIA && slices.Contains(strings.Fields(v.Platform), pack) && slices.Contains(v.GPUs, gpus[0].SM.String()) {
-			return v
-		}
-	}
-	return nil
+	return s.index(machine.NVIDIA, s.p.chooser().jetpack(), gpus[0].SM.String())
 }
 
 // vendorAnswer is use_vendor_index: what is in the index was not read, so no
@@ -231,11 +226,7 @@ func (s vendors) intel(gpus []machine.GPU) *outcome {
 // not Iris and UHD.
 func (s vendors) xpuServes(g machine.GPU) bool {
 	d, ok := s.device(g)
-	where := s.p.h.Platform.OS
-	if s.p.env() == machine.WSL2 {
-		where = machine.WSL2
-	}
-	return ok && d.XPU && slices.Contains(d.XPUWhere, where)
+	return ok && d.XPU && slices.Contains(d.XPUWhere, s.where())
 }
 
 // device looks a GPU up in the device table, by its PCI id or else by its name.

@@ -3,6 +3,8 @@ package pyproject
 import (
 	"strings"
 
+	"envfix/internal/text"
+
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -110,22 +112,7 @@ func (d *doc) valueEnd(at int) (int, bool) {
 }
 
 // stringEnd is the end of the string that begins at at.
-func (d *doc) stringEnd(at int) int {
-	quote := d.text[at : at+1]
-	if strings.HasPrefix(d.text[at:], quote+quote+quote) {
-		quote += quote + quote
-	}
-	for i := at + len(quote); i < len(d.text); i++ {
-		if quote[0] == '"' && d.text[i] == '\\' {
-			i++
-			continue
-		}
-		if strings.HasPrefix(d.text[i:], quote) {
-			return i + len(quote)
-		}
-	}
-	return len(d.text)
-}
+func (d *doc) stringEnd(at int) int { return at + text.StringEnd([]byte(d.text[at:])) }
 
 // addLine puts a line at the end of a table, which is made where there is none.
 func (d *doc) addLine(table []string, line string) {

@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -92,11 +93,14 @@ func (f *lines) hashes(name, options, at string) {
 	}
 }
 
-// places reads where [tool.uv.sources] takes packages from that are no index.
+// places reads where [tool.uv.sources] takes packages from.
 func (d *document) places(p *Project, name string) {
 	for _, n := range sortedKeys(d.Tool.UV.Sources) {
 		for _, item := range listed(d.Tool.UV.Sources[n]) {
-			m, _ := item.(map[string]any)
+			m := table(item)
+			if m != nil {
+				p.Sources = append(p.Sources, Source{Package: machine.NormalName(n), Index: str(m["index"]), Other: cmp.Or(str(m["git"]), str(m["url"]), str(m["path"]))})
+			}
 			at := name + ": tool.uv.sources." + n
 			where, known := placeOf(m)
 			group := str(m["extra"]) + str(m["group"])

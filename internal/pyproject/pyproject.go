@@ -82,8 +82,6 @@ type Source struct {
 	Package string // normalised
 	Index   string // name of an index; "" a path, a URL or a repository
 	Other   string // path, url or git, where Index is ""
-	Marker  string
-	Group   string // dependency group or extra that it is limited to
 }
 
 // document is the part of pyproject.toml that is read.
@@ -144,16 +142,8 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	p.TorchBuild = d.Build != nil && namesTorch(d.Build.Requires) != ""
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
-	for _, n := range sortedKeys(d.Project.Optional) {
-		p.Groups = append(p.Groups, n)
-		p.Extras = append(p.Extras, machine.NormalName(n))
-		if q := namesTorch(d.Project.Optional[n]); q != "" {
-			p.TorchIn = append(p.TorchIn, Carrier{n, q})
-		}
-	}
-	for n := range d.Groups {
-		p.Groups = append(p.Groups, n)
-	}
+	declare(&r, d.Project.Optional, func(lines []string) []string { return lines })
+	p.Groups = slices.AppendSeq(p.Groups, maps.Keys(d.Groups))
 	r.poetry(&d.Tool.Poetry, groups)
 	d.outside(p)
 	slices.Sort(p.Groups)
@@ -168,7 +158,6 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		}
 	}
 	p.Indexes = d.indexes(name)
-	p.Sources = d.sources()
 	p.Limits = r.parse(d.Tool.UV.Limits, "tool.uv.constraint-dependencies")
 	p.Overrides = r.parse(d.Tool.UV.Overrides, "tool.uv.override-dependencies")
 	d.places(p, name)
@@ -291,26 +280,6 @@ func (d *document) indexes(name string) []Index {
 	}
 	for _, u := range d.Tool.UV.ExtraIndex {
 		out = append(out, Index{URL: u, From: name + ": tool.uv.extra-index-url"})
-	}
-	return out
-}
-
-func (d *document) sources() []Source {
-	var out []Source
-	for _, n := range sortedKeys(d.Tool.UV.Sources) {
-		for _, item := range listed(d.Tool.UV.Sources[n]) {
-			m, ok := item.(map[string]any)
-			if !ok {
-				continue
-			}
-			s := Source{Package: machine.NormalName(n), Index: str(m["index"]), Marker: str(m["marker"]), Group: str(m["extra"]) + str(m["group"])}
-			for _, other := range []string{"path", "url", "git"} {
-				if v := str(m[other]); s.Index == "" && v != "" {
-					s.Other = v
-				}
-			}
-			out = append(out, s)
-		}
 	}
 	return out
 }

@@ -66,7 +66,7 @@ func TestReadProject(t *testing.T) {
 	if d := cmp.Diff([]string{"dev", "lint", "vision"}, p.Groups); d != "" {
 		t.Errorf("groups (-want +got):\n%s", d)
 	}
-	want := []Source{{Package: "other", Other: "../other"}, {Package: "torch", Index: "pytorch-cu118", Marker: "sys_platform == 'linux'"}}
+	want := []Source{{Package: "other", Other: "../other"}, {Package: "torch", Index: "pytorch-cu118"}}
 	if d := cmp.Diff(want, p.Sources); d != "" {
 		t.Errorf("sources (-want +got):\n%s", d)
 	}

@@ -55,13 +55,7 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 // extras lists the extras of a project, and takes those that are asked for. lines are what
 // one of them asks for.
 func extras[T any](r *reader, of map[string]T, where string, asked []string, lines func(T) []string, take func(T, string) error) error {
-	for _, extra := range sortedKeys(of) {
-		r.p.Extras = append(r.p.Extras, machine.NormalName(extra))
-		r.p.Groups = append(r.p.Groups, extra)
-		if q := namesTorch(lines(of[extra])); q != "" {
-			r.p.TorchIn = append(r.p.TorchIn, Carrier{extra, q})
-		}
-	}
+	declare(r, of, lines)
 	for _, extra := range asked {
 		e, ok := of[extra]
 		if !ok {
@@ -72,6 +66,17 @@ func extras[T any](r *reader, of map[string]T, where string, asked []string, lin
 		}
 	}
 	return r.err
+}
+
+// declare lists the extras of a project, and those that ask for torch.
+func declare[T any](r *reader, of map[string]T, lines func(T) []string) {
+	for _, extra := range sortedKeys(of) {
+		r.p.Extras = append(r.p.Extras, machine.NormalName(extra))
+		r.p.Groups = append(r.p.Groups, extra)
+		if q := namesTorch(lines(of[extra])); q != "" {
+			r.p.TorchIn = append(r.p.TorchIn, Carrier{extra, q})
+		}
+	}
 }
 
 // lenient adds what is a requirement among the strings of a program.

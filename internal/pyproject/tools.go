@@ -25,11 +25,7 @@ func Read(content []byte, name string, open Opener, groups ...string) (*Project,
 	case base == "setup.cfg":
 		return ReadSetupCfg(content, name, open, groups...)
 	case base == "pixi.toml":
-		e, err := ReadPixi(content, name)
-		if err != nil {
-			return nil, err
-		}
-		return &e.Project, nil
+		return asProject(ReadPixi(content, name))
 	case strings.HasSuffix(base, ".toml"):
 		p, err := ReadProject(content, name, groups...)
 		if err == nil {
@@ -37,13 +33,16 @@ func Read(content []byte, name string, open Opener, groups ...string) (*Project,
 		}
 		return p, err
 	case strings.HasSuffix(base, ".yml"), strings.HasSuffix(base, ".yaml"):
-		e, err := ReadEnvironment(content, name)
-		if err != nil {
-			return nil, err
-		}
-		return &e.Project, nil
+		return asProject(ReadEnvironment(content, name))
 	}
 	return ReadRequirements(content, name, open)
+}
+
+func asProject(e *Environment, err error) (*Project, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &e.Project, nil
 }
 
 // poetry is what Poetry's own tables hold.

@@ -44,7 +44,7 @@ func (s *tomlSize) take(b []byte, start bool) int {
 	case c == '#':
 		return lineEnd(b)
 	case c == '"' || c == '\'':
-		return stringEnd(b)
+		return StringEnd(b)
 	case c == '[' && start && s.depth == 0:
 		n := lineEnd(b)
 		s.keys, s.dots = 0, bytes.Count(b[:n], []byte("."))
@@ -72,9 +72,9 @@ func lineEnd(b []byte) int {
 	return len(b)
 }
 
-// stringEnd is where the string that b begins with ends: """ and ”' go over lines, and
+// StringEnd is where the string that b begins with ends: """ and ”' go over lines, and
 // only the double ones have escapes.
-func stringEnd(b []byte) int {
+func StringEnd(b []byte) int {
 	mark := b[:1]
 	if long := bytes.Repeat(mark, 3); bytes.HasPrefix(b, long) {
 		mark = long
