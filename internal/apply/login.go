@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -30,10 +31,7 @@ func (r *run) handOver(env map[string]string) (end func(), err error) {
 		return func() {}, nil
 	}
 	home, _ := os.UserHomeDir()
-	own := os.Getenv("NETRC")
-	if own == "" {
-		own = filepath.Join(home, ".netrc")
-	}
+	own := cmp.Or(os.Getenv("NETRC"), filepath.Join(home, ".netrc"))
 	b, err := system.ReadFile(own, 1<<20)
 	if err != nil {
 		b = nil // there is none, or the installers cannot read it either

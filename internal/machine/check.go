@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,9 +75,7 @@ func (m *Machine) normalise() {
 		g.Name = text.Printable(g.Name)
 		g.Vendor = strings.ToLower(g.Vendor)
 		g.PCIID = strings.ToLower(strings.ReplaceAll(g.PCIID, "0x", ""))
-		if g.Vendor == "" {
-			g.Vendor = vendorOf(*g)
-		}
+		g.Vendor = cmp.Or(g.Vendor, vendorOf(*g))
 	}
 	for i := range m.Installed {
 		m.Installed[i].Name = NormalName(m.Installed[i].Name)

@@ -39,9 +39,7 @@ func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorde
 	r.groups = groupsOf(root)
 	r.group = readCgroup(r.groups)
 	r.host = verdict.Host{CPUs: allowedCPUs(root), Quota: r.group.quota, MemoryLimit: r.group.memory, OtherGPU: otherGPU()}
-	if r.host.CPUs == 0 {
-		r.host.CPUs = float64(runtime.NumCPU())
-	}
+	r.host.CPUs = cmp.Or(r.host.CPUs, float64(runtime.NumCPU()))
 	r.host.ShmTotal, r.host.ShmLow = shm()
 	for _, pair := range env {
 		if v, ok := strings.CutPrefix(pair, "CUDA_VISIBLE_DEVICES="); ok {

@@ -223,10 +223,7 @@ func mean(sum float64, n int) *float64 {
 // process is what is shown of a process; show is false for one that neither
 // holds a GPU nor has PyTorch, unless it was asked for.
 func (w *Watch) process(p *watched, gpus []int, page string, now time.Time) (x verdict.ProcessView, show bool) {
-	x = verdict.ProcessView{PID: p.PID, User: p.User, GPUs: append([]int{}, gpus...), RSS: p.RSS, Command: p.Command}
-	if x.Command == "" {
-		x.Command = "[" + p.Name + "]"
-	}
+	x = verdict.ProcessView{PID: p.PID, User: p.User, GPUs: append([]int{}, gpus...), RSS: p.RSS, Command: cmp.Or(p.Command, "["+p.Name+"]")}
 	if page != "" {
 		if raw, ok := readPage(page); ok {
 			p.page, p.paged = raw, true

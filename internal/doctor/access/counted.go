@@ -65,20 +65,11 @@ func tooManyLeft(e *evidence.Evidence, out *evidence.Findings) {
 // plainJob: Slurm gives a job the GPUs that it asks for, and hides the others.
 // Source: slurm.schedmd.com, gres.html.
 func plainJob(e *evidence.Evidence, out *evidence.Findings) {
-	j := e.Jobs
-	if j.Plain.IsZero() || !j.GPU.IsZero() {
-		return
+	if s, ok := e.None(); ok && !e.Torch.NoCUDA && !e.Jobs.Plain.IsZero() && e.Jobs.GPU.IsZero() {
+		out.Find("ACC011", evidence.Likely, e.Jobs.Plain, s).
+			Say("the job of Slurm asked for no GPU, so it sees none").
+			Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
 	}
-	s, ok := e.Has(evidence.NoDevice...)
-	if !ok && e.Torch.SeesNone() {
-		s, ok = e.Torch.AvailableAt, true
-	}
-	if !ok || e.Torch.NoCUDA {
-		return
-	}
-	out.Find("ACC011", evidence.Likely, j.Plain, s).
-		Say("the job of Slurm asked for no GPU, so it sees none").
-		Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
 }
 
 // fewerCounted: torch counts as many GPUs as the variable names, and there are more.

@@ -62,9 +62,7 @@ func (f *Finding) In(places map[string][]string) *Finding {
 
 // Of is another cause than the check's; "" leaves it.
 func (f *Finding) Of(cause string) *Finding {
-	if cause != "" {
-		f.Cause = cause
-	}
+	f.Cause = cmp.Or(cause, f.Cause)
 	return f
 }
 
@@ -93,12 +91,7 @@ func (f *Finding) As(s know.Severity) *Finding {
 
 // complete takes from the check what the finding does not say.
 func (f *Finding) complete(c *know.Check) {
-	if f.Cause == "" {
-		f.Cause = c.Cause
-	}
-	if f.Text == "" {
-		f.Text = c.Text
-	}
+	f.Cause, f.Text = cmp.Or(f.Cause, c.Cause), cmp.Or(f.Text, c.Text)
 	if len(f.Fix) == 0 {
 		f.Fix, f.Places = c.Fix, c.Places
 	}

@@ -112,9 +112,7 @@ func (e GPU) AllBefore(sm machine.SM) (old *machine.GPU) {
 		if !e.Before(*g, sm) {
 			return nil
 		}
-		if old == nil {
-			old = g
-		}
+		old = cmp.Or(old, g)
 	}
 	return old
 }

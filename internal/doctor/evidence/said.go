@@ -78,20 +78,23 @@ func (e *Evidence) CPUByChoice() bool { return !e.Says.NoGPU.IsZero() && !e.Want
 
 // WantsGPU reports whether the text speaks of a GPU that is not used.
 func (e *Evidence) WantsGPU() bool {
-	_, said := e.Has(append([]string{
-		"torch-cpu-build", "torch-not-linked-cuda", "torch-cuda-ext-absent", "yolo-device",
-	},
-		NoDevice...)...)
-	return said || e.Torch.SeesNone()
+	_, said := e.None("torch-cpu-build", "torch-not-linked-cuda", "torch-cuda-ext-absent", "yolo-device")
+	return said
+}
+
+// None is where one of some messages, those of [NoDevice] or torch itself says that there is
+// no GPU.
+func (e *Evidence) None(messages ...string) (read.Evidence, bool) {
+	if said, ok := e.Has(append(messages, NoDevice...)...); ok || !e.Torch.SeesNone() {
+		return said, ok
+	}
+	return e.Torch.AvailableAt, true
 }
 
 // Unseen reports whether the text says that no GPU is seen, and where.
 func (e *Evidence) Unseen() (read.Evidence, bool) {
-	if said, ok := e.Has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, NoDevice...)...); ok {
+	if said, ok := e.None("ngc-no-gpu", "torch-no-kernel-driver"); ok {
 		return said, true
-	}
-	if e.Torch.SeesNone() {
-		return e.Torch.AvailableAt, true
 	}
 	return e.Says.Unseen, !e.Says.Unseen.IsZero()
 }

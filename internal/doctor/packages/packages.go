@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -163,10 +164,7 @@ func onnx(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	gpu, cpu := e.Installed("onnxruntime-gpu"), e.Installed("onnxruntime")
 	_, told := e.Has("onnx-cpu", "onnx-provider")
-	said := e.Says.NotSeen
-	if said.IsZero() {
-		said = e.Says.Unseen
-	}
+	said := cmp.Or(e.Says.NotSeen, e.Says.Unseen)
 	if gpu == nil || !e.Pasted || told || said.IsZero() {
 		return
 	}

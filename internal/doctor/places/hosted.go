@@ -7,10 +7,7 @@ import (
 // noRuntimeGPU: on Colab, Kaggle and their like a notebook has no GPU until one is
 // chosen, and the torch that is there has CUDA.
 func noRuntimeGPU(e *evidence.Evidence, out *evidence.Findings) {
-	said, ok := e.Has(evidence.NoDevice...)
-	if !ok && e.Torch.SeesNone() {
-		said, ok = e.Torch.AvailableAt, true
-	}
+	said, ok := e.None()
 	if !ok || e.Place.Colab.IsZero() || len(e.Machine.GPUs) > 0 && e.Listed || e.Machine.Driver != nil ||
 		e.Torch.NoCUDA || e.Torch.Label == "cpu" {
 		return

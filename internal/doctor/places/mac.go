@@ -14,11 +14,7 @@ func macCUDA(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.Platform.OS != "macos" || e.GPU().Of(machine.NVIDIA) && e.Machine.Driver != nil {
 		return
 	}
-	s, ok := e.Has(append([]string{"torch-cpu-build", "torch-not-linked-cuda", "torch-fp16-cpu", "app-no-gpu"},
-		evidence.NoDevice...)...)
-	if !ok && e.Torch.SeesNone() {
-		s, ok = e.Torch.AvailableAt, true
-	}
+	s, ok := e.None("torch-cpu-build", "torch-not-linked-cuda", "torch-fp16-cpu", "app-no-gpu")
 	if !ok && !e.Did.CondaCUDA.IsZero() {
 		s, ok = e.Did.CondaCUDA, true
 	}

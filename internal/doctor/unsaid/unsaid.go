@@ -64,18 +64,11 @@ func question(e *evidence.Evidence, found evidence.Found, out *evidence.Findings
 // unanswered is where somebody says that torch sees no GPU, and reports whether that is
 // what has to be answered.
 func unanswered(e *evidence.Evidence) (evidence.Quote, bool) {
-	said, unseen := e.Has(append([]string{"ngc-no-gpu", "torch-no-kernel-driver"}, evidence.NoDevice...)...)
-	switch {
-	case unseen:
-	case e.Torch.SeesNone():
-		said = e.Torch.AvailableAt
-	default: // mere words, but in so many
+	said, unseen := e.None("ngc-no-gpu", "torch-no-kernel-driver")
+	if !unseen { // mere words, but in so many
 		said = e.Says.NotSeen
-		if said.IsZero() {
-			return said, false
-		}
 	}
-	if e.Torch.HIP != "" || e.Torch.Label == "xpu" || e.Torch.SeesGPU() || !e.Pasted ||
+	if !unseen && said.IsZero() || e.Torch.HIP != "" || e.Torch.Label == "xpu" || e.Torch.SeesGPU() || !e.Pasted ||
 		e.Machine.Platform.OS == "macos" || e.CPUByChoice() || !e.Did.AskedCPU.IsZero() {
 		return said, false
 	}

@@ -68,9 +68,7 @@ func notFound(e *evidence.Evidence, out *evidence.Findings) {
 			Do("leave it out: torch runs without it, or use WSL2")
 		return
 	}
-	if label == "" {
-		label = e.Wanted().Label()
-	}
+	label = cmp.Or(label, e.Wanted().Label())
 	if s := e.Did.Index; foreign(h.At.Text) && ownIndex().MatchString(s.Text) {
 		out.Deny("PY012")
 		fix := []string{"torch by itself first, then the rest from the default index"}

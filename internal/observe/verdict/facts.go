@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -107,9 +108,7 @@ func (f *facts) findProcesses() {
 			f.lead = p
 		}
 	}
-	if f.lead == nil {
-		f.lead = &Process{}
-	}
+	f.lead = cmp.Or(f.lead, &Process{})
 }
 
 func (f *facts) probe() *Probe {

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os/exec"
@@ -36,9 +37,7 @@ func windowsGPUs(h *sysroot.Host, known []machine.GPU, o Options) (out []machine
 		}
 		g := p.gpu(o.Device)
 		g.Evidence = "registry"
-		if g.Name == "" {
-			g.Name = text.Printable(name)
-		}
+		g.Name = cmp.Or(g.Name, text.Printable(name))
 		if memory < 1<<50 {
 			g.MemoryBytes = int64(memory)
 		}

@@ -161,9 +161,7 @@ func withBus(g machine.GPU, p pciGPU, onBus bool, o Options) machine.GPU {
 		if g.Name == "" || strings.HasSuffix(g.Name, "Graphics Device") {
 			g.Name = text.Printable(d.Name)
 		}
-		if g.SM.IsZero() {
-			g.SM = d.SM
-		}
+		g.SM = cmp.Or(g.SM, d.SM)
 	}
 	return g
 }
