@@ -31,8 +31,8 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	if err != nil {
 		return r
 	}
-	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // one for tools, or a mistake
-		r.Findings = append(r.Findings, doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Note, Confidence: doctor.High, Elsewhere: dir,
+	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // for tools, perhaps: its Python runs all the same
+		r.Findings = append(r.Findings, doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: dir,
 			Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
 			Text: "`python` runs another environment here, " + dir + ", which has no torch: it comes before " + activeEnv() + " on PATH, which is the active one",
 			Fix:  []string{"`source " + text.Command(activeEnv()+"/bin/activate") + "` in a new shell, or `" + text.Command(activeEnv()+"/bin/python") + "` by its path"}})

@@ -164,6 +164,9 @@ var liveCases = []liveCase{
 	{"shared memory of a megabyte", func(c *read.Case) {
 		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Size: 1 << 20, Free: 1 << 20}}
 	}, "MG001", []string{"1 MiB", "remount"}, true},
+	{"no shared memory", func(c *read.Case) {
+		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Fault: "no such file or directory"}}
+	}, "MG001", []string{"no such file", "mount -t tmpfs"}, true},
 	{"a libcuda of another driver", libcuda("/usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01", "535.183.01", "ld.so.cache"), "DRV004", []string{"535.183.01"}, false},
 	{"a compatibility libcuda that is older", libcuda("/usr/local/cuda/compat/libcuda.so.535.54.03", "535.54.03", "LD_LIBRARY_PATH"), "CTR011", []string{"535.54.03"}, false},
 	{"a compatibility libcuda that is newer, on GeForce", func(c *read.Case) {

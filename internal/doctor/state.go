@@ -147,6 +147,9 @@ func knownAround(e *evidence.Evidence) []Known {
 	shm := Known{Fact: "/dev/shm", State: Unasked}
 	if s := a.SharedMem; s != nil {
 		shm = Known{Fact: "/dev/shm", State: Seen, Value: fmt.Sprintf("%s, %s free", machine.GiB(s.Size), machine.GiB(s.Free)), Source: "statfs"}
+		if s.Fault != "" {
+			shm.Value = s.Fault
+		}
 	}
 	return append(out, fabric, cdi, shm, knownPeers(e))
 }

@@ -40,7 +40,8 @@ type CDISpec struct {
 
 // SharedMem is /dev/shm.
 type SharedMem struct {
-	Size, Free int64 // bytes
+	Size, Free int64  // bytes
+	Fault      string // why it cannot be used, in the kernel's words; "" it can
 }
 
 // A DeviceNode is a file of /dev through which programs reach a GPU, where it is not as it

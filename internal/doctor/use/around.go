@@ -40,6 +40,11 @@ func sharedMemorySize(e *evidence.Evidence, out *evidence.Findings) {
 	s := e.Around.SharedMem
 	said := evidence.Fact("/dev/shm: %d of %d MiB are free", s.Free>>20, s.Size>>20)
 	switch {
+	case s.Fault != "":
+		out.Find("MG001", evidence.Likely, evidence.Fact("/dev/shm: %s", s.Fault)).
+			Says("shared memory (/dev/shm) cannot be used, %s: workers of a DataLoader and NCCL need it", s.Fault).
+			Do("`sudo mkdir -p /dev/shm && sudo mount -t tmpfs -o size=50%,mode=1777 tmpfs /dev/shm`, with a line in /etc/fstab",
+				"where it is there and closed: `sudo chmod 1777 /dev/shm`; in a container: `--shm-size=16g` or `--ipc=host`").As(evidence.Warning)
 	case s.Size > 0 && s.Free < s.Size/50:
 		out.Find("MG002", evidence.Strong, said).
 			Say("shared memory (/dev/shm) is full: workers of a DataLoader die with a bus error").

@@ -11,6 +11,9 @@ import (
 // has none.
 func SharedMem(h *sysroot.Host) *machine.SharedMem {
 	var s unix.Statfs_t
+	if err := unix.Access("/dev/shm", unix.W_OK); h.Root == "" && err != nil {
+		return &machine.SharedMem{Fault: err.Error()}
+	}
 	if h.Root != "" || unix.Statfs("/dev/shm", &s) != nil || s.Type != unix.TMPFS_MAGIC {
 		return nil
 	}
