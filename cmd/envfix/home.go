@@ -14,6 +14,7 @@ import (
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/xslices"
+	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
@@ -28,6 +29,7 @@ func homeAction(c *cli.Context) error {
 
 func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	at := f.target.place
+	f.machine.use = true // doctor's examination
 	q, w, err := f.question(ctx)
 	if err != nil {
 		return err
@@ -39,7 +41,7 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	faults, mends, ok := f.faults(ctx, q)
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends, Warned: ok, Proved: provedOf(at.dir)}
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends && !ok, Warned: ok, Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
@@ -77,11 +79,9 @@ func madeWithoutGPU(env string) bool {
 // faults are what doctor finds, the root cause first, whether a plan mends it, and
 // whether torch computes all the same.
 func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, mends, ok bool) {
-	env := f.target.place.dir
-	patient := read.FromMachine(q.Machine)
-	patient.Matrix, patient.Standing = q.Matrix, planning.Wished(q.Wish, q.Request)
-	patient.WithoutGPU = madeWithoutGPU(env)
-	o := probeOptions(env)
+	patient, o := read.FromMachine(q.Machine), probeOptions(f.target.place.dir)
+	patient.Matrix, patient.Devices, patient.Standing = q.Matrix, matrix.Devices(), planning.Wished(q.Wish, q.Request)
+	patient.WithoutGPU = madeWithoutGPU(f.target.place.dir)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	r := (doctorFlags{plan: f}).examined(ctx, patient)
 	bad := xslices.Filter(r.Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })

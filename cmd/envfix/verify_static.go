@@ -44,9 +44,10 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 		dists = files.Dists
 	}
 	host, _ := os.Hostname() // where it has none, whoever collects this names it
-	a := staticAnswer{Format: 1, Host: host, Class: json.RawMessage(h.ClassLine()), Wrong: apply.Static(proved, f.gpus, h, dists)}
+	a := staticAnswer{Format: 1, Host: host, Class: json.RawMessage(h.ClassLine())}
 	switch {
 	case proved != nil:
+		a.Wrong = apply.Static(proved, f.gpus, h, dists)
 		a.Torch, a.GPUs = proved.Torch, proved.GPUs
 		if len(a.Wrong) == 0 && proved.GPUs > 0 {
 			a.Wrong = append(a.Wrong, refused(m, h, proved)...)
@@ -67,6 +68,9 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 			if x.Severity == know.Error || len(a.Wrong) == 0 && !r.OK {
 				a.Wrong = append(a.Wrong, x.Text)
 			}
+		}
+		if len(a.Wrong) == 0 {
+			a.Wrong = apply.Static(nil, f.gpus, h, dists)
 		}
 	}
 	a.OK, a.Wrong = len(a.Wrong) == 0, append([]string{}, a.Wrong...)

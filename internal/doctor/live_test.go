@@ -164,6 +164,16 @@ var liveCases = []liveCase{
 	{"shared memory of a megabyte", func(c *read.Case) {
 		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Size: 1 << 20, Free: 1 << 20}}
 	}, "MG001", []string{"1 MiB", "remount"}, true},
+	{"no NVML beside a kernel module", func(c *read.Case) {
+		c.Machine.Driver.Evidence, c.Machine.Notes = machine.FromProc, []string{"nvml: library not found"}
+	}, "DRV003", []string{"libnvidia-ml.so.1", "nvidia-utils-"}, true},
+	{"no NVML and no driver", func(c *read.Case) {
+		c.Machine.Driver, c.Machine.GPUs, c.Machine.Notes, c.WithoutGPU = nil, nil, []string{"nvml: library not found"}, true
+	}, "", nil, false},
+	{"the user's NumPy before conda's", func(c *read.Case) {
+		c.Torch.Version, c.Files.Dists[0].Version, c.Files.Dists[0].Module = "2.2.2", "2.2.2", ""
+		c.Files.Shadows = []machine.ImportPlace{{Path: "/home/u/.local/lib/python3.12/site-packages/numpy/__init__.py", Place: machine.InUserSite, Version: "2.4.6"}}
+	}, "PY013", []string{"numpy 2.4.6", "PYTHONNOUSERSITE=1"}, false},
 	{"no shared memory", func(c *read.Case) {
 		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Fault: "no such file or directory"}}
 	}, "MG001", []string{"no such file", "mount -t tmpfs"}, true},

@@ -21,7 +21,7 @@ import (
 
 // ofMachines are the rules of what only a machine itself tells, in rooms that look at text
 // too.
-var ofMachines = []string{"driver.unserved", "driver.notLoaded", "driver.noTorch", "containers.staleCDI", "packages.notebooks"}
+var ofMachines = []string{"driver.unserved", "driver.notLoaded", "driver.noTorch", "driver.noNVML", "containers.staleCDI", "packages.notebooks"}
 
 // ruleName is a rule's function with its room: driver.unserved.
 func ruleName(r evidence.Rule) string {

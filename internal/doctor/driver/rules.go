@@ -17,6 +17,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"DRV006"}, After: newerDriver},
 	{Checks: []string{"DRV001", "CTR001", "CTR014"}, Find: unserved},
 	{Checks: []string{"DRV001"}, Find: notLoaded},
+	{Checks: []string{"DRV003"}, After: noNVML},
 	{Checks: []string{"PY002"}, Find: noTorch},
 	{Checks: []string{"DRV005"}, Find: saidFloor},
 	{Checks: []string{"DRV005"}, After: newerPackage},

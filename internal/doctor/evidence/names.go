@@ -49,3 +49,9 @@ func SameMinor(a, b string) bool {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
 	return len(x) > 1 && len(y) > 1 && x[0] == y[0] && x[1] == y[1]
 }
+
+// NewNumPy reports whether a NumPy is one that this torch was not built for.
+func (e *Evidence) NewNumPy(v string) bool {
+	l := e.Limit("numpy-2")
+	return e.Torch.Version != "" && PythonVersion(v).Compare(PythonVersion(l.Value)) >= 0 && l.Before(PythonVersion(e.Torch.Version))
+}

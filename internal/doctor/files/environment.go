@@ -107,13 +107,18 @@ func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 		if p.Place == machine.InPythonPath {
 			f.Do(evidence.OutOf(p.Place, siteOf(p.Path), p.Origins)...).Mends(pythonPathMend(e, p))
 		}
+		if p.Place == machine.InUserSite {
+			f.Says("%s %s lies in the user's site-packages, %s, and goes before the environment's: it is not one that torch %s works with", name, p.Version, siteOf(p.Path), e.Torch.Named()).
+				Do("`export PYTHONNOUSERSITE=1`", "or `python -m pip uninstall "+name+"`, with the Python that it was installed for").
+				Mends(e.Repair().Set("PYTHONNOUSERSITE", "1", "the user's site-packages hold another "+name))
+		}
 		return
 	}
 }
 
 // unfitting reports whether a package asks for another version of one.
 func unfitting(e *evidence.Evidence, name, version string) bool {
-	return slices.ContainsFunc(e.Files.Dists, func(d machine.DistFiles) bool {
+	return name == "numpy" && e.NewNumPy(version) || slices.ContainsFunc(e.Files.Dists, func(d machine.DistFiles) bool {
 		return slices.ContainsFunc(d.Requires, func(line string) bool {
 			r, err := pep508.Parse(line, "")
 			return err == nil && r.Name == name && counts(e, r.Marker, nil) && !admits(r.Spec, version)

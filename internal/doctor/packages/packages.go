@@ -100,8 +100,7 @@ func copies(e *evidence.Evidence, out *evidence.Findings) {
 // numpy: an older torch was built against NumPy 1.
 func numpy(e *evidence.Evidence, out *evidence.Findings) {
 	p, l := e.Installed("numpy"), e.Limit("numpy-2")
-	if p == nil || evidence.PythonVersion(p.Version).Compare(evidence.PythonVersion(l.Value)) < 0 ||
-		!l.Before(evidence.PythonVersion(e.Torch.Version)) {
+	if p == nil || !e.NewNumPy(p.Version) {
 		return
 	}
 	out.Find("PY008", evidence.Weak, p.At, e.Torch.VersionAt).

@@ -207,6 +207,11 @@ func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 	for d := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
 		look(d, machine.InPythonPath)
 	}
+	if ReadConfig(h, e.Dir) == nil { // a virtual environment does not see them before its own
+		for _, d := range userSites(h, e.minor()) {
+			look(d, machine.InUserSite)
+		}
+	}
 	return out
 }
 

@@ -115,8 +115,8 @@ func setters(h *sysroot.Host) []setter {
 	}
 	// what direnv, uv, docker compose and editors read
 	for _, file := range []string{h.Env["DIRENV_FILE"], h.Project + "/.envrc", h.Project + "/.env"} {
-		if h.Abs(file) && (file != h.Env["DIRENV_FILE"] || !strings.HasPrefix(file, h.Project+"/.env")) {
-			list = append(list, setter{machine.OriginProfile, "", file, ShellText})
+		if s := (setter{machine.OriginProfile, "", file, ShellText}); h.Abs(file) && !slices.Contains(list, s) {
+			list = append(list, s)
 		}
 	}
 	list = append(list, unitFiles(h)...)

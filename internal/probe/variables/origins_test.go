@@ -42,6 +42,8 @@ func TestOrigins(t *testing.T) {
 			[]machine.Origin{{Kind: machine.OriginConda, Name: "ml", File: "/conda/envs/ml/etc/conda/activate.d/cudatoolkit.sh", Line: 1}}},
 		"conda's variables": {map[string]string{"conda/envs/ml/conda-meta/state": `{"env_vars": {"LD_LIBRARY_PATH": "/x:` + dir + `"}}`}, []string{"CONDA_PREFIX=/conda/envs/ml"},
 			[]machine.Origin{{Kind: machine.OriginConda, Name: "ml", File: "/conda/envs/ml/conda-meta/state"}}},
+		"direnv": {map[string]string{"p/.envrc": "export LD_LIBRARY_PATH=" + dir + "\n"}, []string{"DIRENV_FILE=/p/.envrc"},
+			[]machine.Origin{{Kind: machine.OriginProfile, File: "/p/.envrc", Line: 1}}},
 		"a venv": {map[string]string{"v/bin/activate": "VIRTUAL_ENV=/v\nexport LD_LIBRARY_PATH=" + dir + "\n"}, []string{"VIRTUAL_ENV=/v"}, []machine.Origin{{Kind: machine.OriginVenv, Name: "v", File: "/v/bin/activate", Line: 2}}},
 		"the user manager's": {map[string]string{"home/me/.config/environment.d/50-cuda.conf": "LD_LIBRARY_PATH=" + dir + ":${LD_LIBRARY_PATH}\n"}, nil,
 			[]machine.Origin{{Kind: machine.OriginEnvironmentD, File: "~/.config/environment.d/50-cuda.conf", Line: 1}}},
@@ -56,7 +58,7 @@ func TestOrigins(t *testing.T) {
 			[]machine.Origin{{Kind: machine.OriginContainer, File: "/proc/1/environ"}}},
 		"not in a container": {map[string]string{"proc/1/environ": "LD_LIBRARY_PATH=" + dir + "\x00"}, nil, nil},
 	} {
-		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me")})
+		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, test.files), OS: "linux", Env: append(test.env, "HOME=/home/me"), Dir: "/p"})
 		if diff := cmp.Diff(test.want, (&Origins{Host: h}).Of("LD_LIBRARY_PATH", dir)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
