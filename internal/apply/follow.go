@@ -177,17 +177,18 @@ func (f *follower) line(now time.Time) string {
 	words := []string{"  " + f.doing()}
 	rate := f.rate(sample{now, used})
 	switch {
-	case used < 1e6: // or all of it is in a cache
+	case used < 1e6 || f.phase == "preparing" || f.phase == "finishing": // what grows then, others write
+		used = 0
 	case f.planned > 0:
 		words = append(words, fmt.Sprintf("%d %%", min(99, used*100/f.planned)), fmt.Sprintf("%s of about %s on disk", size(used), size(f.planned)))
 	default:
 		words = append(words, size(used)+" on disk")
 	}
-	if used >= 1e6 && rate > 0 {
+	if used > 0 && rate > 0 {
 		words = append(words, size(rate)+"/s")
 	}
 	words = append(words, clock(now.Sub(f.start)))
-	if left := f.planned - used; used >= 1e6 && rate >= 1e5 && left > 0 {
+	if left := f.planned - used; used > 0 && rate >= 1e5 && left > 0 {
 		words = append(words, "about "+clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
 	}
 	return strings.Join(words, ", ")
@@ -228,7 +229,8 @@ var phases = []struct {
 }{
 	{"looking", []string{"Looking in", "Using Python", "Collecting", "Obtaining dependency"}},
 	{"choosing", []string{"Solving environment"}},
-	{"downloading", []string{"Resolved", "Downloading", "Get:"}},
+	{"preparing", []string{"Resolved"}}, // by links, of what is in uv's cache
+	{"downloading", []string{"Downloading", "Get:"}},
 	{"installing", []string{"Prepared", "Installing collected packages", "Preparing transaction", "Executing transaction", "Unpacking", "Setting up"}},
 	{"building the kernel module", []string{"Building initial module"}},
 	{"finishing", []string{"Processing triggers", "Installed", "Successfully installed"}},

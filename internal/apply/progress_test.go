@@ -53,7 +53,7 @@ func TestLiveProgress(t *testing.T) {
 	if diff := cmp.Diff(want, stays); diff != "" {
 		t.Errorf("what stays (-want +got):\n%s", diff)
 	}
-	for _, live := range []string{"  downloading, 0:00", "  installing, 0:00"} {
+	for _, live := range []string{"  preparing, 0:00", "  installing, 0:00"} {
 		if !strings.Contains(b.out.String(), erase+live) {
 			t.Errorf("%q was never shown:\n%q", live, b.out.String())
 		}
@@ -129,6 +129,11 @@ func TestProgressInBytes(t *testing.T) {
 	if got := f.line(start.Add(10 * time.Second)); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("got %q", got)
 	}
+	f.phase = "finishing"
+	if got := f.line(start.Add(11 * time.Second)); got != "  finishing, 0:11" {
+		t.Errorf("got %q", got)
+	}
+	f.phase = "downloading"
 	f.hear("  Downloading pandas-3.1.1-cp311-cp311-manylinux_2_24_x86_64.whl (12.4 MB)")
 	f.planned, f.places, f.host = 0, f.places[:1], ""
 	if got := f.line(start); got != "  downloading pandas, 0:00" {
