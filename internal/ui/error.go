@@ -12,11 +12,15 @@ import (
 // a line are escaped here.
 func Error(text string, details, hints []string) string { return Style{}.Error(text, details, hints) }
 
-// Error is [Error] for a terminal; the error itself and what an installer printed are
-// left as they are.
+// Error is [Error] for a terminal, where a long sentence is wrapped; what an installer
+// printed is left as it is, and so is all of it in a file, where programs look for lines.
 func (s Style) Error(text string, details, hints []string) string {
 	var b strings.Builder
-	b.WriteString(s.paint("31", "envfix: error:") + " " + Clean(text) + "\n")
+	if text = Clean(text); s.Width == 0 {
+		b.WriteString(s.paint("31", "envfix: error:") + " " + text + "\n")
+	} else {
+		b.WriteString(s.Paragraph("envfix: error:", text, true))
+	}
 	for _, d := range details {
 		b.WriteString(s.detail(Clean(d)))
 	}
