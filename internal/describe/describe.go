@@ -6,6 +6,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,8 +48,7 @@ func (d Machine) Override(h *machine.Machine) error {
 // systems are the words for a system that people write, and what they mean.
 var systems = map[string]string{
 	"linux": "linux", "windows": "windows", "macos": "macos", "wsl2": "wsl2", "wsl": "wsl2",
-	"win": "windows", "win10": "windows", "win11": "windows", "win64": "windows", "windows 10": "windows", "windows 11": "windows",
-	"windows10": "windows", "windows11": "windows", "mac": "macos", "osx": "macos", "darwin": "macos", "mac os": "macos",
+	"win": "windows", "win64": "windows", "mac": "macos", "osx": "macos", "darwin": "macos", "mac os": "macos", "mac os x": "macos",
 }
 
 // overrideOS changes the system. What belongs to the other system (programs,
@@ -58,7 +58,8 @@ func (d Machine) overrideOS(h *machine.Machine) error {
 		return nil
 	}
 	environment := machine.Bare
-	os := systems[strings.ToLower(strings.TrimSpace(d.OS))]
+	word := strings.ToLower(strings.TrimSpace(d.OS))
+	os := cmp.Or(systems[word], systems[strings.TrimRight(word, "0123456789. ")]) // its version decides nothing
 	switch os {
 	case "wsl2":
 		os, environment = "linux", machine.WSL2

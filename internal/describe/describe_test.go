@@ -24,6 +24,8 @@ func TestWords(t *testing.T) {
 		{words: Machine{OS: "win11"}, os: "windows"},
 		{words: Machine{OS: "Windows 10"}, os: "windows"},
 		{words: Machine{OS: "mac"}, os: "macos"},
+		{words: Machine{OS: "macOS 14.5"}, os: "macos"},
+		{words: Machine{OS: "Windows11"}, os: "windows"},
 		{words: Machine{OS: "WSL"}, os: "linux"},
 		{words: Machine{OS: "beos"}, says: "systems are", wrong: true},
 		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "31.0.15.4633"}, os: "windows", driver: "546.33"},
