@@ -16,6 +16,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 )
@@ -79,7 +80,7 @@ func (f applyFlags) dir(p *plan.Plan) string { return cmp.Or(p.Target.Dir, f.env
 
 // perform applies p and says nothing but its progress.
 func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (apply.Result, error) {
-	if err := sameSystem(p); err != nil {
+	if err := sameSystem(p, ""); err != nil {
 		return apply.Result{}, err
 	}
 	dir := f.dir(p)
@@ -175,13 +176,20 @@ func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
 
 // sameSystem refuses a plan for another operating system or architecture, also
 // where the machine was described: its programs do not run here. Apply asks it before a
-// plan is judged and shown.
-func sameSystem(p *plan.Plan) error {
+// plan is judged and shown. file is where the plan was saved; "" it was made now.
+func sameSystem(p *plan.Plan, file string) error {
 	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	want := p.Basis.Facts.Platform
 	if len(p.Steps) == 0 || want.OS == system && want.Arch == arch {
 		return nil
 	}
 	return fail.New(fail.Stale, fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
-		"`envfix plan --out FILE` writes it; run `envfix apply FILE` there", "`envfix plan` makes one for this machine")
+		say.Either(file == "", fmt.Sprintf("`%s` writes it; run `envfix apply plan.json` there", ui.Clean(planInstead())), fmt.Sprintf("run `envfix apply %s` there", ui.Clean(file))),
+		"`envfix plan` makes one for this machine")
+}
+
+// planInstead is this call of `envfix apply` as one of plan that writes a file.
+func planInstead() string {
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return slices.Contains([]string{"apply", "--yes", "-y", "--json"}, a) })
+	return text.Command(slices.Concat([]string{"envfix", "plan"}, args, []string{"--out", "plan.json"})...)
 }

@@ -30,7 +30,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 	case len(files) == 0:
 		p, err := f.made.make(ctx)
 		if err == nil {
-			err = sameSystem(p)
+			err = sameSystem(p, "")
 		}
 		return p, false, err
 	case len(args) > 1:
@@ -46,7 +46,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 			fmt.Sprintf("`envfix plan --%s … --out FILE` makes a plan with it", f.wished))
 	}
 	if err == nil {
-		err = sameSystem(p)
+		err = sameSystem(p, files[0])
 	}
 	if err == nil {
 		err = apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID)))
