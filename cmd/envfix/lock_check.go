@@ -69,6 +69,9 @@ func (f lockCall) checkInstalled(ctx context.Context, t *team.Team, here machine
 		return answer(out, f.json, told, fmt.Sprintf("%s holds exactly profile %s of %s\n", ui.Clean(f.env), p.Profile.Name, lock.File),
 			codeIf(len(lines) > 0, fail.Pending))
 	}
+	if len(have) == 0 {
+		return fail.New(fail.Pending, ui.Clean(f.env)+" is not an environment yet", "`envfix lock sync` makes it")
+	}
 	return &fail.Error{Code: fail.Pending, Text: fmt.Sprintf("%s is not profile %s of %s", f.env, p.Profile.Name, lock.File), Details: lines,
 		Hints: []string{"`envfix lock sync` makes it exactly the lock again"}}
 }

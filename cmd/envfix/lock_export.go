@@ -1,13 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/team"
 
 	"github.com/urfave/cli/v2"
 )
+
+// listBeside is the list of packages that a form names and does not hold.
+var listBeside = lazy.Regexp(`requirements\.(\S+)\.txt`)
 
 func lockExportCommand() *cli.Command {
 	return &cli.Command{
@@ -43,6 +48,9 @@ EXAMPLES
 			form, err := teamIn(lockDir()).Export(format, c.String("profile"), c.StringSlice("group")...)
 			if err != nil {
 				return err
+			}
+			if m := listBeside().FindStringSubmatch(form.String()); m != nil && format != "requirements" && !pathExists(m[0]) {
+				fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s > %[1]s` writes\n", m[0], m[1])
 			}
 			return writeForm(c.App.Writer, form)
 		},

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/resolver"
 )
@@ -65,7 +66,7 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 	for _, pair := range pairs {
 		name, facts, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, badValue("target", pair, `write --target v100="gpu=V100 driver=580 os=linux python=3.12"`)
+			return nil, fail.Wrong(fmt.Sprintf("the target `%s` has no description", text.Refused(pair)), `write NAME="…" in one word: v100="gpu=V100 driver=580 os=linux python=3.12"`)
 		}
 		name = strings.TrimSpace(name)
 		if slices.ContainsFunc(out, func(t lock.Target) bool { return t.Name == name }) {

@@ -19,7 +19,7 @@ func lockText(r *team.Result) string {
 	l := r.Lock
 	fmt.Fprintf(&b, "wrote %s and %s (matrix %s)\n", lock.File, ui.Count(len(l.Profiles), "pylock file"), l.Matrix.Version)
 	for _, p := range l.Profiles {
-		fmt.Fprintf(&b, "  %-12s torch %-16s Python %-5s %5.1f GB  %s\n", p.Name, p.Torch, p.Python, float64(p.Size.Download)/1e9, p.Match.Text())
+		b.WriteString(ui.Hang(fmt.Sprintf("  %-12s ", p.Name), fmt.Sprintf("torch %s, Python %s, %s, for %s", p.Torch, p.Python, ui.Size(p.Size.Download), p.Match.Text())))
 	}
 	for _, name := range r.Removed {
 		fmt.Fprintf(&b, "removed %s\n", ui.Clean(name))
@@ -34,7 +34,7 @@ func lockText(r *team.Result) string {
 				fmt.Fprintf(&b, "  … and %d more: `envfix lock diff HEAD`\n", len(lines)-most)
 				break
 			}
-			b.WriteString(ui.Hang("  ", ui.Clean(line)) + "\n")
+			b.WriteString(ui.Hang("  ", ui.Clean(line)))
 		}
 	}
 	section("changed:", r.Changes, 20)

@@ -75,9 +75,7 @@ func (p *Profile) diff(q *Profile) []string {
 	out.add("hosts", strings.Join(p.Hosts, " "), strings.Join(q.Hosts, " "))
 	out.add("checks", strings.Join(p.Verify, " "), strings.Join(q.Verify, " "))
 	out.add("indexes", indexText(p.Indexes), indexText(q.Indexes))
-	if p.Size.Download != q.Size.Download {
-		out = append(out, fmt.Sprintf("bytes to receive %d → %d", p.Size.Download, q.Size.Download))
-	}
+	out.add("to receive", fmt.Sprintf("%.2f GB", float64(p.Size.Download)/1e9), fmt.Sprintf("%.2f GB", float64(q.Size.Download)/1e9))
 	return out
 }
 

@@ -58,7 +58,7 @@ func sideOf(ctx context.Context, name string) (side, error) {
 	b, err := s.read(lock.File)
 	if err != nil {
 		return s, fail.Wrong(clean(name)+" is neither a file or folder with a lock nor a revision of Git that has one: "+err.Error(),
-			"`envfix lock diff HEAD~3` compares with three commits ago")
+			"`envfix lock diff OLD NEW` takes files, folders with a lock, and revisions of Git such as HEAD~3")
 	}
 	if s.lock, err = lock.Decode(b); err != nil {
 		return s, fail.Wrap(fail.Integrity, err)
