@@ -57,7 +57,8 @@ func (f doctorFlags) fixes(r doctor.Report, p *read.Case) string {
 	if p.Pasted || r.OK || r.Process != nil || f.plan.machine.elsewhere() {
 		return ""
 	}
-	if first := cureOf(&r, p).first; first < 0 || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
+	torch, _ := installedTorch(p)
+	if first := cureOf(&r, p).first; first < 0 || torch == "" && p.Machine.Platform.Environment == machine.HPCLogin || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
 		return ""
 	}
 	return "\n`" + again("--fix") + "` shows the plan that mends this, and asks\n"

@@ -42,6 +42,9 @@ func Home(d Dashboard, s Style) string {
 	}
 	v.line("")
 	v.row("next", next)
+	if host, way := h.Lent(); host != "" && len(h.GPUs) == 0 {
+		v.row("", "this "+host+" has no GPU: "+way)
+	}
 	v.otherMachine(d.Plan)
 	v.row("", "`envfix --help` lists all commands")
 	return v.b.String()

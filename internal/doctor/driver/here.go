@@ -66,6 +66,10 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 		default:
 			f.Do("`envfix plan` shows what comes first on this machine")
 		}
+		if e.Machine.Platform.Environment == machine.HPCLogin && len(e.Machine.GPUs) == 0 {
+			f.Says("no torch in this environment, and this is a cluster's login node: the GPUs are in other nodes").
+				Do(e.Machine.InJob("envfix doctor")+" looks there", "a plan for them is made here, too: `envfix plan --gpu A100 --driver 550.54.15`")
+		}
 		if e.Around == nil {
 			f.As(evidence.Note)
 		}

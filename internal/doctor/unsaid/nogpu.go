@@ -22,8 +22,11 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found, out *evidence.Finding
 		onLoginNode(e, out)
 	case e.Torch.CUDA.IsZero() || e.Torch.NoCUDA:
 	case e.WithoutGPU && none:
-		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+		f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
 			Says("no GPU is to be seen here, as when this environment was made: torch %s computes on the CPU", e.Torch.Named())
+		if host != "" {
+			f.Do("this " + host + ": " + way)
+		}
 	case host != "" && none:
 		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt).
 			Says("this %s has no GPU, and the torch in it is built for CUDA", host).Do(way)
