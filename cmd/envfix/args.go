@@ -187,7 +187,7 @@ func meant(word string, known []string) []string {
 		if letters != "" && strings.HasPrefix(of, letters[:1]) {
 			most++
 		}
-		return apart(k) > most || near.Distance(word, k) > 2 && !strings.HasPrefix(k, word)
+		return apart(k) > most || apart(k) >= len(letters) && !strings.HasPrefix(of, letters) || near.Distance(word, k) > 2 && !strings.HasPrefix(k, word)
 	})
 	if len(known) == 0 {
 		return nil

@@ -150,7 +150,8 @@ func (s *script) buildsAside() bool {
 // be skipped, so that the script goes on behind it.
 func (s *script) step(i int, step Step) {
 	byHand := slices.ContainsFunc(s.p.Steps, func(t Step) bool { return t.Manual != nil })
-	if bringsUV(step) || bringsPython(step) && s.makesVenv() { // done where uv and Python are looked for
+	if bringsUV(step) || bringsPython(step) && s.makesVenv() {
+		s.Add("echo %s\n", quote(s.title(i)+": done where uv and Python were looked for"))
 		return
 	}
 	s.Add("\n# %s\n", text.Comment(step.Why))
