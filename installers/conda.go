@@ -95,7 +95,7 @@ func (b *builder) condaSpecs() []string {
 		// (pytorch/pytorch#123097).
 		specs = append(specs, "mkl<2024.1")
 	}
-	if c.Channel == managers.CondaForge && c.CUDA != "" && b.beforeTuring() {
+	if c.Channel == managers.CondaForge && c.CUDA != "" && beforeTuring(b.h) {
 		// conda's cuDNN is a package of its own, and 9.11 ends everything before
 		// Turing; the feedstock pins it in its own tests alone.
 		specs = append(specs, "cudnn<9.11")
@@ -139,8 +139,8 @@ func condaVersion(spec string) string {
 }
 
 // beforeTuring reports an NVIDIA GPU older than compute capability 7.5.
-func (b *builder) beforeTuring() bool {
-	return slices.ContainsFunc(b.h.GPUs, func(g machine.GPU) bool {
+func beforeTuring(h machine.Machine) bool {
+	return slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool {
 		return g.Vendor == machine.NVIDIA && !g.SM.IsZero() && g.SM.Less(machine.SM{Major: 7, Minor: 5})
 	})
 }

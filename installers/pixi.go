@@ -25,7 +25,7 @@ func (p pixi) steps(b *builder) error {
 		before = []byte("[workspace]\nname = \"project\"\n")
 	}
 	var more [][2]string
-	if b.beforeTuring() && b.choice.CUDA != "" {
+	if beforeTuring(b.h) && b.choice.CUDA != "" {
 		more = [][2]string{{"cudnn", "<9.11"}} // as condaSpecs pins it
 	}
 	after, err := pyproject.PatchPixi(before, name, b.choice, b.h.Platform, more...)
