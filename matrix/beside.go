@@ -230,7 +230,7 @@ func (m *Matrix) FrameworksOf(pkg, os, arch string) []Framework {
 type Elsewhere struct {
 	Package  string
 	Versions version.Specifier
-	Kind     string `one:"index files find-links build stub"` // files: a release's, by name; a stub's source distribution compiles nothing
+	Kind     string `one:"index files find-links build"` // files: a release's, by name
 	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
 	Pin      string // the release to ask such a page for, where it has all: "0.21.7+torch{digits}{cuda}"
 	OS, Arch string
@@ -283,11 +283,25 @@ func (m *Matrix) KnownName(name string) (real bool, meant Known) {
 
 // Tells reports whether any table has a row of a package.
 func (m *Matrix) Tells(name string) bool {
-	return slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name }) ||
+	return m.TellsOf(name, version.Specifier{}) ||
 		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name || n.Of == name }) ||
 		slices.ContainsFunc(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) }) ||
-		slices.ContainsFunc(m.Frameworks, func(f Framework) bool { return f.Package == name }) ||
 		slices.ContainsFunc(m.Elsewhere, func(e Elsewhere) bool { return e.Package == name })
+}
+
+// TellsOf reports whether a table has a row of some release of a package that spec admits:
+// of the package itself, or of one of its packages for a CUDA, as tensorrt-cu12 is of tensorrt.
+func (m *Matrix) TellsOf(name string, spec version.Specifier) bool {
+	return slices.ContainsFunc(m.Extensions, func(e Extension) bool { return e.Package == name && (spec.IsZero() || spec.Admits(e.Version)) }) ||
+		slices.ContainsFunc(m.Frameworks, func(f Framework) bool {
+			return (f.Package == name || strings.HasPrefix(f.Package, name+"-cu")) && f.Versions.Overlaps(spec)
+		})
+}
+
+// Unread reports whether no table has a row of what is asked of a package: of the package,
+// or where its releases have rows, of one of those.
+func (m *Matrix) Unread(name string, spec version.Specifier) bool {
+	return !m.Tells(name) || m.TellsOf(name, version.Specifier{}) && !m.TellsOf(name, spec)
 }
 
 // KnownNames are the real names of the list, for suggestions.

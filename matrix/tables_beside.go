@@ -78,7 +78,7 @@ func (c *checker) beside() {
 		return f.Package != "" && f.Ask != "" && !f.Versions.IsZero()
 	})
 	must(c, c.m.Elsewhere, "a package that is published elsewhere has a name and an https URL", func(e Elsewhere) bool {
-		return e.Package != "" && (e.Kind == "build" || e.Kind == "stub" || strings.HasPrefix(e.URL, "https://"))
+		return e.Package != "" && (e.Kind == "build" || strings.HasPrefix(e.URL, "https://"))
 	})
 	must(c, c.m.Elsewhere, "sha256: it is of one file, 64 lower-case hexadecimal digits, and the URL names that file", func(e Elsewhere) bool {
 		return e.SHA256 == "" || sha256Form().MatchString(e.SHA256) && !strings.Contains(e.URL, "{")

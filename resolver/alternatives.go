@@ -59,6 +59,9 @@ func (s advice) forTheTarget(o *outcome) []string {
 
 // otherPublishers are conda-forge, a package's own places, and a build from source.
 func (s advice) otherPublishers(o *outcome) []string {
+	if o.Decision == UpgradeDriver {
+		return s.publishedElsewhere(o)
+	}
 	if !s.stuck(o) {
 		return nil
 	}

@@ -175,7 +175,7 @@ func (c *cache) some(of []version.Specifier, but ...version.Specifier) bool {
 	specs := text.Each(append(slices.Clone(of), but...), version.Specifier.String)
 	key := fmt.Sprint(len(of)) + strings.Join(specs, "\n")
 	return remembered(c.met, key, func() bool {
-		return slices.ContainsFunc(samples(specs...), func(v version.Python) bool {
+		return slices.ContainsFunc(version.Samples(specs...), func(v version.Python) bool {
 			refuses := func(s version.Specifier) bool { return !s.Admits(v) }
 			return !slices.ContainsFunc(of, refuses) && len(xslices.Filter(but, refuses)) == len(but)
 		})

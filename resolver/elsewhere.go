@@ -30,24 +30,43 @@ type offer struct {
 	cuda    string
 }
 
-// offers are what is published elsewhere of one version of a package for a build; the
-// hashed ones first.
-func (q packages) offers(name string, v version.Python, b *matrix.Build) []offer {
+// places are where wheels of a package are published for a build, whatever the release.
+func (q packages) places(name string, b *matrix.Build) []offer {
 	var out []offer
+	minor := version.Minor(b.Release.Torch.String())
 	for _, e := range q.a.p.m.ElsewhereOf(name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch) {
-		cuda := matchCUDA(e.CUDA, b)
-		switch {
-		case e.URL == "", !v.IsZero() && !q.a.p.cache.admits(e.Versions, v), v.IsZero() && strings.Contains(e.URL, "{version}"), cuda == "",
-			len(e.Torch) > 0 && !slices.Contains(e.Torch, version.Minor(b.Release.Torch.String())),
-			len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.a.py.String()),
-			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b),
-			len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus)) == 0:
+		if e.URL == "" || len(e.Torch) > 0 && !slices.Contains(e.Torch, minor) || len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.a.py.String()) ||
+			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b) || len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus)) == 0 {
 			continue
 		}
-		out = append(out, offer{e, v.String(), cuda})
+		if cuda := matchCUDA(e.CUDA, b); cuda != "" {
+			out = append(out, offer{row: e, cuda: cuda})
+		}
+	}
+	return out
+}
+
+// of are what places have of one release for a build; the hashed ones first.
+func (q packages) of(places []offer, v version.Python, b *matrix.Build) []offer {
+	var out []offer
+	for _, o := range places {
+		switch {
+		case v.IsZero() && strings.Contains(o.row.URL, "{version}"), !v.IsZero() && !q.a.p.cache.admits(o.row.Versions, v),
+			len(o.row.Torch) == 0 && !q.pinAdmits(o.row.Package, v, b.Release.Torch):
+			continue
+		}
+		o.version = v.String()
+		out = append(out, o)
 	}
 	slices.SortStableFunc(out, func(a, b offer) int { return boolInt(b.row.SHA256 != "") - boolInt(a.row.SHA256 != "") })
 	return out
+}
+
+// pinAdmits reports whether a torch is what a release's wheels on the default index ask for:
+// those of another CUDA are made of the same source.
+func (q packages) pinAdmits(name string, v, torch version.Python) bool {
+	rows := xslices.Filter(q.a.p.wheels(name), func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 && !e.Torch.IsZero() })
+	return len(rows) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return q.a.p.cache.admits(e.Torch, torch) })
 }
 
 // matchCUDA is the entry of a list that a build's CUDA is: its label or its major; ""
@@ -126,7 +145,7 @@ func (q packages) byWord(r pep508.Requirement, v version.Python, b *matrix.Build
 	if !slices.Contains(q.a.p.req.AllowURL, r.Name) {
 		return ""
 	}
-	for _, o := range q.offers(r.Name, v, b) {
+	for _, o := range q.of(q.places(r.Name, b), v, b) {
 		if o.row.SHA256 != "" {
 			return o.url(q.a, b) + "#sha256=" + o.row.SHA256
 		}
@@ -137,18 +156,14 @@ func (q packages) byWord(r pep508.Requirement, v version.Python, b *matrix.Build
 // publishedElsewhere says for every requested package that the default index has no
 // wheel of where one is, or which torch has one, or how to build it.
 func (s advice) publishedElsewhere(o *outcome) []string {
-	var out, names []string
-	for _, r := range s.p.req.packages { // the places of several are of one torch
-		if len(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)) > 0 {
-			names = append(names, r.Name)
-		}
-	}
+	var out []string
+	names := s.unserved()
 	for _, r := range s.p.req.packages {
 		rows := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
-		if len(rows) == 0 || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
+		if !slices.Contains(names, r.Name) || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
 			continue
 		}
-		if s.p.frameworks().needsNoTorch(r.Name) && rows[0].Kind != "stub" {
+		if s.p.frameworks().needsNoTorch(r.Name) {
 			gpus := s.p.vendor(machine.NVIDIA)
 			if s.p.req.accel() == cpu {
 				gpus = nil
@@ -162,10 +177,7 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 		if t == nil {
 			continue
 		}
-		q, b := t.chooser().try(cuda, s.p.vendor(machine.NVIDIA), s.p.installed())
-		if len(s.p.vendor(machine.NVIDIA)) == 0 || s.p.req.accel() == cpu {
-			q, b = t.chooser().try(cpu, nil, driver{})
-		}
+		q, b := t.chooser().here()
 		if b == nil {
 			continue
 		}
@@ -174,9 +186,48 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 			slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return len(e.Torch) > 0 }) {
 			open = u.ask(q.accel, q.gpus, q.drv, q.py)
 		}
-		out = append(out, q.packages().whereIs(r, b, rows, open)...)
+		found := q.packages().whereIs(r, b, rows, open)
+		if label := strings.Join(rows[0].CUDA, " "); len(found) == 0 && isCUDA(label) && s.p.req.Build == "" { // of a build that is chosen by its name alone
+			if u := t.with(func(x *Request) { x.Build = label }); u != nil {
+				if q, b := u.chooser().here(); b != nil {
+					found = q.packages().whereIs(r, b, rows, q)
+				}
+			}
+		}
+		out = append(out, found...)
 	}
 	return onOnePage(out, names)
+}
+
+// unserved are the packages of a request that are published elsewhere, too, and that the
+// default index alone does not serve: their places are of one torch.
+func (s advice) unserved() []string {
+	var names []string
+	for _, r := range s.p.req.packages {
+		if len(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)) > 0 {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) < 2 {
+		return names
+	}
+	return xslices.Filter(names, func(name string) bool {
+		t := s.p.without(xslices.Filter(names, func(n string) bool { return n != name })...)
+		if t == nil {
+			return true
+		}
+		_, b := t.chooser().here()
+		return b == nil
+	})
+}
+
+// here is the best build for the GPUs that are here, or where there are none or none is
+// wished for, for the CPU.
+func (s chooser) here() (*attempt, *matrix.Build) {
+	if len(s.p.vendor(machine.NVIDIA)) == 0 || s.p.req.accel() == cpu {
+		return s.try(cpu, nil, driver{})
+	}
+	return s.try(cuda, s.p.vendor(machine.NVIDIA), s.p.installed())
 }
 
 // onOnePage says once what is said of several packages that one page has.
@@ -201,9 +252,13 @@ func onOnePage(lines, names []string) []string {
 func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere, open *attempt) []string {
 	versions := q.versionsAsked(r)
 	line := func(b *matrix.Build) string {
+		places := q.places(r.Name, b)
+		if len(places) == 0 {
+			return ""
+		}
 		var first string
 		for _, v := range versions {
-			list := q.offers(r.Name, v, b)
+			list := q.of(places, v, b)
 			if len(list) > 0 && list[0].row.SHA256 != "" {
 				return q.command(r.Name, list[0], b)
 			}
@@ -241,12 +296,13 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 // versionsAsked are the releases of a package that a requirement admits, newest first;
 // where none is known the one that it names, else one zero version.
 func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
-	var out []version.Python
+	known := slices.Clone(q.a.p.versionsOf(r.Name))
 	for _, e := range q.a.p.wheels(r.Name) {
-		if q.a.p.cache.admits(r.Spec, e.Version) && !slices.ContainsFunc(out, func(v version.Python) bool { return v.Compare(e.Version) == 0 }) {
-			out = append(out, e.Version)
-		}
+		known = append(known, e.Version)
 	}
+	known = slices.DeleteFunc(known, func(v version.Python) bool { return !q.a.p.cache.admits(r.Spec, v) })
+	slices.SortFunc(known, func(a, b version.Python) int { return b.Compare(a) })
+	out := slices.CompactFunc(known, func(a, b version.Python) bool { return a.Compare(b) == 0 })
 	v, _ := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "=="))
 	if len(out) == 0 || r.Spec.IsZero() {
 		out = append(out, v) // zero where it names none: a page may have what the default index has not
@@ -283,10 +339,7 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	}
 	archs := archsFor(e.Archs, q.a.gpus)
 	codes := text.Each(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
-	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";"), "{cuda}", fmt.Sprint(b.CUDA.Major())).Replace(e.Build)
-	if e.Kind == "stub" {
-		return fmt.Sprintf("%s: `%s`; %s", name, text, e.Note)
-	}
+	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
 	}

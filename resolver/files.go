@@ -131,6 +131,21 @@ func (s *problem) onlySource(r pep508.Requirement) *matrix.Extension {
 	return rows[0]
 }
 
+// ofOtherSystem is the wheel of a release that by its name is for every system, and whose
+// libraries, which were read, are for another one than this; nil: nothing says so.
+func (q packages) ofOtherSystem(r pep508.Requirement) *matrix.Extension {
+	for _, e := range q.a.p.cache.byPackage()[r.Name] {
+		if e.OS == "" || e.OS == q.a.p.h.Platform.OS || e.Proof != matrix.ByWheel || !q.a.p.cache.admits(r.Spec, e.Version) {
+			continue
+		}
+		files := q.a.p.m.FilesOf(r.Name, e.Version)
+		if len(files) > 0 && !slices.ContainsFunc(files, func(f matrix.Files) bool { return f.OS != "" }) {
+			return e
+		}
+	}
+	return nil
+}
+
 func sameArch(a, b string) bool {
 	return a == b || a == "aarch64" && b == "arm64" || a == "arm64" && b == "aarch64"
 }

@@ -24,6 +24,9 @@ const NoTorch = "torch was not asked for, and is not installed"
 // ofCUDA is the end of a name that says for which CUDA a package is.
 var ofCUDA = lazy.Regexp(`-cu(?:da)?1[0-9]+x?$`)
 
+// firstNumber is the first number of a specifier.
+var firstNumber = lazy.Regexp(`[0-9]+`)
+
 // plainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
 // onnxruntime-gpu onnxruntime, cudf-cu12 cudf.
 func plainName(name string) string {
@@ -236,7 +239,7 @@ func admitsDotted(s version.Specifier, v version.Dotted) bool {
 // or its other name, with the versions of its row and of the request.
 func ask(r pep508.Requirement, b *matrix.Build) string {
 	spec := b.Framework.Versions.String()
-	if own := r.Spec.String(); strings.HasPrefix(own, "==") && !strings.Contains(own, ",") {
+	if own := r.Spec.String(); own == spec || strings.HasPrefix(own, "==") && !strings.Contains(own, ",") {
 		spec = own // one release or series of the row's
 	} else if own != "" && spec != "" {
 		spec = own + "," + spec
@@ -288,9 +291,27 @@ func (q fits) frameworkWord(b *matrix.Build) string {
 func (q fits) frameworkWarnings(b *matrix.Build) []string {
 	var out []string
 	for _, r := range q.a.p.req.packages {
-		if f, why := q.frameworkRefusal(r, b); q.a.accel == cuda && why == nil && f != nil && f.Framework.Warning != "" {
-			out = append(out, f.Framework.Package+": "+f.Framework.Warning)
+		f, why := q.frameworkRefusal(r, b)
+		if q.a.accel != cuda || why != nil || f == nil {
+			continue
+		}
+		if warning := cmp.Or(f.Framework.Warning, broughtByNone(f, b)); warning != "" {
+			out = append(out, f.Framework.Package+": "+warning)
 		}
 	}
 	return out
+}
+
+// broughtByNone says which libraries of CUDA neither a framework's build nor what it stands
+// beside brings; "" all are brought.
+func broughtByNone(f, b *matrix.Build) string {
+	row := f.Framework
+	if b.Framework == nil || row.Apart || row.CUDA == "" || strings.Contains(row.Ask, "[") {
+		return ""
+	}
+	lacks := "CUDA " + row.CUDA
+	if m := firstNumber().FindString(row.CuDNN.String()); m != "" {
+		lacks += " and no cuDNN " + m
+	}
+	return "it brings no " + lacks + ": a torch of that CUDA beside it does, else they are installed apart; without them it computes on the CPU, or fails"
 }

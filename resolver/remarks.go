@@ -266,7 +266,7 @@ func (q remarks) codeRemarks(e extension, b *matrix.Build) []string {
 	}
 	if lacks != "" {
 		out := []string{fmt.Sprintf("%s %s %s", e.name, e.row.Version, lacks)}
-		for _, o := range q.a.packages().offers(e.name, e.row.Version, b) {
+		for _, o := range q.a.packages().of(q.a.packages().places(e.name, b), e.row.Version, b) {
 			return append(out, q.a.packages().command(e.name, o, b))
 		}
 		return out

@@ -3,7 +3,6 @@ package resolver
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/pep508"
@@ -157,31 +156,4 @@ func (q *attempt) loads(name string, v version.Python, b *matrix.Build) bool {
 	return q.unmetNeed(name, v, b) == "" && slices.ContainsFunc(q.p.cache.needs[name], func(n matrix.Need) bool {
 		return n.Of == "torch" && q.p.cache.admits(n.Versions, v) && q.p.cache.admits(n.Range, b.Release.Torch)
 	})
-}
-
-// samples are the versions that specifiers name, and their neighbours on both sides:
-// where specifiers meet anywhere, they meet at one of them.
-func samples(specs ...string) []version.Python {
-	var out []version.Python
-	for _, text := range strings.FieldsFunc(strings.Join(specs, ","), func(r rune) bool { return strings.ContainsRune(",=<>!~ ", r) }) {
-		for _, near := range neighbours(strings.TrimSuffix(text, ".*")) {
-			if v, err := version.ParsePython(near); err == nil {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
-}
-
-// neighbours are a version, the next above it and one below it: 2.1 has 2.1.0.1 and
-// 2.0.99999.
-func neighbours(v string) []string {
-	out := []string{v, v + ".0.1"}
-	parts := strings.Split(v, ".")
-	for i := len(parts) - 1; i >= 0; i-- {
-		if n, err := strconv.Atoi(parts[i]); err == nil && n > 0 {
-			return append(out, strings.Join(append(parts[:i:i], fmt.Sprint(n-1), "99999"), "."))
-		}
-	}
-	return out
 }

@@ -300,6 +300,9 @@ func (q packages) passedRefusal(r pep508.Requirement) *Reason {
 			return q.a.no("", "%s", strings.TrimPrefix(why, "and "))
 		}
 	}
+	if e := q.ofOtherSystem(r); e != nil {
+		return q.a.no(e.Source, "%s %s is one wheel for every system, and its libraries are for %s alone", r.Name, e.Version, e.OS)
+	}
 	if rows := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" && q.a.accel == cuda {
 		where := "it has to be built from its source"
 		if rows[0].Note != "" && rows[0].Kind == "build" {

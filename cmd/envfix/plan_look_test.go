@@ -98,3 +98,16 @@ func TestPlanReads(t *testing.T) {
 		}
 	}
 }
+
+// A release that no row tells of is read although its package has rows: what is for every
+// system by its name may hold the libraries of one.
+func TestPlanReadsTheReleaseThatIsMeant(t *testing.T) {
+	t.Setenv("ENVFIX_QUICK", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	x := testindex.Serve(t, testindex.Wheel{Name: "bitsandbytes", Version: "0.41.0", Files: map[string]string{"bitsandbytes/libbitsandbytes_cuda118.so": "libcublas.so.11"}})
+	code, said := lockSays(t, t.TempDir(), "plan", "--gpu", "RTX 3060", "--driver", "551.61", "--os", "windows", "--python", "3.10", "--mirror", "default="+x.URL,
+		"bitsandbytes==0.41.0")
+	if code != fail.NoSolution || !strings.Contains(strings.Join(strings.Fields(said), " "), "libraries are for linux alone") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}

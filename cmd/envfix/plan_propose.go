@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
@@ -21,6 +22,7 @@ import (
 	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
+	"envfix/matrix"
 	"envfix/resolver"
 )
 
@@ -161,6 +163,10 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	}
 	l.Removed = q.Matrix.Removed
 	l.Resolve = q.Runs()
+	l.Wheels = func(name string) bool {
+		return slices.ContainsFunc(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), func(e matrix.Elsewhere) bool { return e.URL != "" }) ||
+			slices.ContainsFunc(q.Matrix.Frameworks, func(f matrix.Framework) bool { return strings.HasPrefix(f.Package, name+"-cu") })
+	}
 	l.NoCode = func(name string) string {
 		return resolver.Unbuildable(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), q.Machine.GPUs)
 	}

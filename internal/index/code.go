@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"debug/elf"
+	"errors"
 	"maps"
 	"path"
 	"regexp"
@@ -71,6 +72,7 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 	for _, name := range w.names {
 		sources = sources || path.Ext(name) == ".cu"
 	}
+	k.OS = cmp.Or(k.OS, systemOf(libraries)) // what is for any system by its name may hold libraries of one
 	found, err := w.links(ctx, libraries, &limit)
 	if err != nil {
 		return nil, err
@@ -163,6 +165,24 @@ func (w *Wheel) shared() []string {
 	return names
 }
 
+// systemOf is the system that libraries are for; "" there is none, or more than one.
+func systemOf(libraries []string) (system string) {
+	for _, name := range libraries {
+		of := "linux"
+		switch path.Ext(name) {
+		case ".dll", ".pyd":
+			of = "windows"
+		case ".dylib":
+			of = "macos"
+		}
+		if system != "" && system != of {
+			return ""
+		}
+		system = of
+	}
+	return system
+}
+
 // links are what the libraries of a wheel ask for and hold.
 type links struct {
 	needs, opens []string // libraries that they load with, as far as was read, and all that they name
@@ -197,7 +217,11 @@ func (w *Wheel) links(ctx context.Context, libraries []string, limit *int64) (*l
 		l.bundled[path.Base(name)] = true
 	}
 	for _, name := range libraries {
-		if err := w.library(ctx, name, limit, l); err != nil {
+		err := w.library(ctx, name, limit, l)
+		if l.partial = l.partial || errors.Is(err, context.DeadlineExceeded); l.partial && err != nil {
+			break // who asks at once takes what was read
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -12,8 +12,8 @@ const (
 	mostReads = 6
 )
 
-// read has the index asked about what was named by hand and no row tells of: its files, and
-// what the newest wheel among them needs. What was read are rows as all others are.
+// read has the index asked about what was named by hand and no row tells of, be it a package
+// or the releases that are meant: its files, and what the newest wheel among them needs. What was read are rows as all others are.
 func (q *Question) read(w Ports) {
 	if w.Read == nil {
 		return
@@ -21,7 +21,7 @@ func (q *Question) read(w Ports) {
 	var found matrix.Read
 	reads := 0
 	for _, r := range q.Request.Requirements {
-		if r.URL != "" || r.From != "" || q.Matrix.Tells(r.Name) || reads == mostReads {
+		if r.URL != "" || r.From != "" || !q.Matrix.Unread(r.Name, r.Spec) || reads == mostReads {
 			continue
 		}
 		reads++

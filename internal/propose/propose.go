@@ -43,6 +43,7 @@ type Loop struct {
 	Resolve   func(resolver.Request) *resolver.Choice // the matrix: what can be carried out; nil nothing
 	Removed   []matrix.Removed
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
+	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
 	NoCode    func(name string) string // why a package's sources serve no GPU that is here; "" they do, or it is not known
 
 	shelf *shelf
@@ -225,7 +226,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 		case family(q.Name) || q.URL != "":
 		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource:
 			why := l.NoCode(q.Name)
-			if q.From == "" && (why != "" || l.hasCUDA(ctx, q)) {
+			if q.From == "" && (why != "" || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
 			}
 			if why != "" {
@@ -340,7 +341,7 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i, name := range names {
-		if slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == name }) || family(name) {
+		if slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == name }) || family(name) || byHand(r, name) && l.Wheels(name) {
 			continue
 		}
 		spec := specOf(r, name)

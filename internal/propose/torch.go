@@ -23,7 +23,12 @@ import (
 func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
 	before := len(a.Brought)
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
-		if _, chosen := c.Packages[name]; !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
+		_, chosen := c.Packages[name]
+		for _, ask := range c.Ask { // under the name of its CUDA
+			q, err := pep508.Parse(ask, "")
+			chosen = chosen || err == nil && q.Name == name
+		}
+		if !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
 			b := a.clone()
 			b.Brought = append(b.Brought, name)
 			if family(name) || l.Resolve(b.Judged(r)) != nil {
