@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/near"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/xslices"
@@ -290,10 +291,7 @@ func flagsOf(c *cli.Command) map[string]cli.Flag {
 }
 
 func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
+	return say.Either(len(name) == 1, "-"+name, "--"+name)
 }
 
 func isBool(f cli.Flag) bool {
@@ -320,12 +318,8 @@ func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 }
 
 func find(cmds []*cli.Command, name string) *cli.Command {
-	for _, c := range cmds {
-		if c.HasName(name) {
-			return c
-		}
-	}
-	return nil
+	c, _ := xslices.Find(cmds, func(c *cli.Command) bool { return c.HasName(name) })
+	return c
 }
 
 func names(cmds []*cli.Command) []string {

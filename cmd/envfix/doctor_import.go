@@ -17,7 +17,9 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/system"
+	"envfix/internal/xslices"
 )
 
 // A Python that neither computes nor reads for importStill hangs, in a driver as a rule;
@@ -88,19 +90,10 @@ func imported(proof apply.Proof, files *machine.EnvFiles) *read.Imported {
 		return said
 	}
 	for _, dir := range append([]string{files.Dir}, files.Sites...) {
-		for _, path := range []string{dir, realPath(dir)} {
-			if path != "" && !slices.Contains(said.Own, path) {
-				said.Own = append(said.Own, path)
-			}
-		}
+		real, _ := filepath.EvalSymlinks(dir) // "" where there is no such directory
+		said.Own = xslices.Once(said.Own, say.All(dir, real))
 	}
 	return said
-}
-
-// realPath is the path of a directory without links; "" where there is none.
-func realPath(dir string) string {
-	real, _ := filepath.EvalSymlinks(dir)
-	return real
 }
 
 func firstLine(text string) string {

@@ -64,25 +64,16 @@ func originsOf(patient *read.Case, f plan.EnvFix) []machine.Origin {
 	}
 	switch f.Variable {
 	case "LD_LIBRARY_PATH":
-		for _, d := range patient.Machine.LibraryDirs {
-			if d.Path == f.Value {
-				return d.Origins
-			}
-		}
+		d, _ := xslices.Find(patient.Machine.LibraryDirs, func(d machine.LibraryDir) bool { return d.Path == f.Value })
+		return d.Origins
 	case "PYTHONPATH":
-		for _, i := range patient.Files.Imports {
-			if dir := filepath.Clean(f.Value); i.Place == machine.InPythonPath && strings.HasPrefix(i.Path, dir+"/") {
-				return i.Origins
-			}
-		}
-	default:
-		for _, v := range patient.Files.Variables {
-			if v.Name == f.Variable && v.Value == f.Value && !v.AtStart {
-				return v.Origins
-			}
-		}
+		i, _ := xslices.Find(patient.Files.Imports, func(i machine.ImportPlace) bool {
+			return i.Place == machine.InPythonPath && strings.HasPrefix(i.Path, filepath.Clean(f.Value)+"/")
+		})
+		return i.Origins
 	}
-	return nil
+	v, _ := xslices.Find(patient.Files.Variables, func(v machine.Variable) bool { return v.Name == f.Variable && v.Value == f.Value && !v.AtStart })
+	return v.Origins
 }
 
 // profileStep reads one profile and makes its step.

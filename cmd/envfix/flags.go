@@ -163,10 +163,6 @@ type wishFlags struct {
 	undeclared []undeclared         // what its sources import, and nothing that is followed asks for
 }
 
-func wishOf(c *cli.Context) wishFlags {
-	return wishFlags{Request: given(c, describe.RequestFlags()), arguments: c.Args().Slice(), files: c.StringSlice("requirements")}
-}
-
 // placeFlags say where packages go, and how they come there.
 type placeFlags struct {
 	plan.Target // as flags say it
@@ -197,7 +193,8 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err == nil && as != carriesOut && firstSet(c, "out", "open", "html", "import", "pid", "all") == "" { // it will write, or see as more
 		m.looks(c.Context)
 	}
-	f := planFlags{machine: m, wish: wishOf(c), target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
+	wish := wishFlags{Request: given(c, describe.RequestFlags()), arguments: c.Args().Slice(), files: c.StringSlice("requirements")}
+	f := planFlags{machine: m, wish: wish, target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err
 	}

@@ -75,10 +75,7 @@ func historyText(h apply.History, look ui.Style) string {
 
 // eventNote says what an event was, where its journal line says only which environment.
 func eventNote(ev apply.Event) string {
-	if ev.What == "collect" && ev.Note == "" {
-		return ev.Gen + ", an older environment, was removed"
-	}
-	return ev.Note
+	return say.Either(ev.What == "collect" && ev.Note == "", ev.Gen+", an older environment, was removed", ev.Note)
 }
 
 // alike counts the events that would read like one.

@@ -48,10 +48,7 @@ func moment(rfc3339 string) string {
 func took(ev apply.Event) string {
 	from, err := time.Parse(time.RFC3339, ev.Time)
 	to, err2 := time.Parse(time.RFC3339, ev.Ended)
-	if err != nil || err2 != nil || to.Sub(from) < time.Second {
-		return ""
-	}
-	return to.Sub(from).String()
+	return say.If(err == nil && err2 == nil && to.Sub(from) >= time.Second, to.Sub(from).String())
 }
 
 func heldWords(g apply.Generation) string {

@@ -7,8 +7,10 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -56,12 +58,8 @@ func matrixShowAction(c *cli.Context) error {
 	keep := func(b *matrix.Build) bool {
 		return (label == "" || b.Label == label) && (!c.IsSet("os") || b.OS == c.String("os")) && (!c.IsSet("arch") || b.Arch == c.String("arch"))
 	}
-	var list []ui.ShownRelease
-	for _, r := range m.Releases {
-		if spec.Admits(r.Torch) {
-			list = append(list, pickBuilds(m, r, gpu.SM, keep))
-		}
-	}
+	admitted := xslices.Filter(m.Releases, func(r *matrix.Release) bool { return spec.Admits(r.Torch) })
+	list := text.Each(admitted, func(r *matrix.Release) ui.ShownRelease { return pickBuilds(m, r, gpu.SM, keep) })
 	list = slices.DeleteFunc(list, func(r ui.ShownRelease) bool { return len(r.Builds) == 0 })
 	if len(list) == 0 {
 		return nothingToShow(m, spec, gpu)

@@ -83,10 +83,7 @@ func (p place) forPlan() place {
 
 // line is the place in one line.
 func (p place) line() string {
-	if p.state == "" {
-		return "environment " + ui.Clean(p.dir)
-	}
-	return fmt.Sprintf("environment %s (%s)", ui.Clean(p.dir), p.state)
+	return say.Either(p.state == "", "environment "+ui.Clean(p.dir), fmt.Sprintf("environment %s (%s)", ui.Clean(p.dir), p.state))
 }
 
 // activeEnv is the environment that is active in the shell, "" none. Conda's base is

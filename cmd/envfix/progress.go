@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 )
@@ -137,10 +138,7 @@ func (p *progress) rate(spent time.Duration) string {
 // clock writes 102 s as 1:42, and 4000 s as 1:06:40.
 func clock(d time.Duration) string {
 	s := int(d.Seconds())
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
+	return say.Either(s >= 3600, fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60), fmt.Sprintf("%d:%02d", s/60, s%60))
 }
 
 func (p *progress) end() {

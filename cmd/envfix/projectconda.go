@@ -11,6 +11,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -83,10 +84,9 @@ func (f *planFlags) pixiDemands() error {
 
 // pixiFile is the file of a directory's pixi project; "" there is none.
 func pixiFile(dir string) string {
-	for _, name := range []string{"pixi.toml", "pyproject.toml"} {
-		if text, err := readProjectFile(filepath.Join(dir, name)); err == nil && pyproject.IsPixi(text, name) {
-			return name
-		}
-	}
-	return ""
+	name, _ := xslices.Find([]string{"pixi.toml", "pyproject.toml"}, func(name string) bool {
+		text, err := readProjectFile(filepath.Join(dir, name))
+		return err == nil && pyproject.IsPixi(text, name)
+	})
+	return name
 }

@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -43,10 +44,7 @@ func rollbackAction(c *cli.Context) error {
 	}); err != nil {
 		return err
 	}
-	what := "torch " + g.Torch
-	if g.Adopted {
-		what = "what was there before envfix"
-	}
+	what := say.Either(g.Adopted, "what was there before envfix", "torch "+g.Torch)
 	defer dropKernels(env)
 	fmt.Fprintf(stderr(), "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
 	if g.Adopted {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // diagnosisLimit is how long a job that has ended may be kept for what doctor says.
@@ -50,8 +50,6 @@ func jobEnv(t *verdict.Trace, argv []string) string {
 			dirs = append(dirs, filepath.Dir(filepath.Dir(program)))
 		}
 	}
-	if i := slices.IndexFunc(dirs, isEnvDir); i >= 0 {
-		return dirs[i]
-	}
-	return ""
+	env, _ := xslices.Find(dirs, isEnvDir)
+	return env
 }

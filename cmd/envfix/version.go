@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -19,11 +20,7 @@ var buildCommit string
 // showVersion names the program's version, a release's commit, and the data; with -v also
 // whether the kernel keeps commands that read from anything else.
 func showVersion(ctx context.Context, w io.Writer, verbose bool) error {
-	commit := ""
-	if buildCommit != "" {
-		commit = fmt.Sprintf("commit %.12s, ", buildCommit)
-	}
-	_, err := fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, commit, dataVersion())
+	_, err := fmt.Fprintf(w, "envfix %s (%smatrix %s)\n", buildVersion, say.With("commit ", fmt.Sprintf("%.12s", buildCommit), ", "), dataVersion())
 	if err != nil || !verbose {
 		return err
 	}

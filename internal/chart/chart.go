@@ -14,6 +14,7 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -216,14 +217,10 @@ func (d *drawing) undemanding(builds []*matrix.Build, g machine.GPU) *matrix.Bui
 
 // cell is that of a release that runs, with the build of it that counts.
 func (d *drawing) cell(builds []*matrix.Build, pick *matrix.Build, g machine.GPU, state State) Cell {
-	c := Cell{Torch: pick.Release.Torch.String(), State: state, Build: pick.Label,
+	more := xslices.Filter(builds, func(b *matrix.Build) bool { return b != pick })
+	return Cell{Torch: pick.Release.Torch.String(), State: state, Build: pick.Label,
+		More:  text.Each(more, func(b *matrix.Build) string { return b.Label }),
 		Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
-	for _, b := range builds {
-		if b != pick {
-			c.More = append(c.More, b.Label)
-		}
-	}
-	return c
 }
 
 func (d *drawing) code(b *matrix.Build, g machine.GPU) State {
@@ -271,10 +268,7 @@ func (d *drawing) outlived(g machine.GPU) int {
 }
 
 func source(b *matrix.Build) string {
-	if b.Citation != "" {
-		return b.Citation + " (" + b.Source + ")"
-	}
-	return b.Source
+	return say.Either(b.Citation != "", b.Citation+" ("+b.Source+")", b.Source)
 }
 
 func (d *drawing) said(b *matrix.Build, g machine.GPU, state State) string {

@@ -38,7 +38,7 @@ func (in *Inventory) kubernetes(items []json.RawMessage) {
 			continue
 		}
 		l := n.Metadata.Labels
-		w := words{Machine: describe.Machine{OS: n.Status.NodeInfo.OS, Arch: kubeArch(n.Status.NodeInfo.Arch)}}
+		w := words{Machine: describe.Machine{OS: n.Status.NodeInfo.OS, Arch: n.Status.NodeInfo.Arch}}
 		name, major := l["nvidia.com/gpu.product"], l["nvidia.com/gpu.compute.major"]
 		if name == "" && major == "" {
 			switch sign := n.accelerator(); {
@@ -96,16 +96,6 @@ func (n *kubeNode) accelerator() string {
 // nvidiaPCI is the label of node feature discovery for a display or 3D controller of
 // NVIDIA, whose PCI vendor is 10de.
 var nvidiaPCI = lazy.Regexp(`^feature\.node\.kubernetes\.io/pci-(?:030[02]_)?10de\.present$`)
-
-func kubeArch(arch string) string {
-	switch arch {
-	case "amd64":
-		return "x86_64"
-	case "arm64":
-		return "aarch64"
-	}
-	return arch
-}
 
 // joined is the values of some labels with dots between them, "" where one is not there.
 func joined(labels map[string]string, prefix string, names ...string) string {

@@ -179,10 +179,7 @@ func answer(x *resolver.Session, c *Class, r resolver.Request, change bool) (*se
 }
 
 func driverWords(d resolver.DriverChoice) string {
-	if d.Branch == "" {
-		return "driver: " + d.Action
-	}
-	return fmt.Sprintf("driver: %s, branch %s", d.Action, d.Branch)
+	return say.Either(d.Branch == "", "driver: "+d.Action, fmt.Sprintf("driver: %s, branch %s", d.Action, d.Branch))
 }
 
 // unserved says why a class has no answer, with the way out.

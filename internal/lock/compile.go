@@ -75,10 +75,7 @@ var manylinux = []int{17, 28, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40}
 // UVPlatform returns uv's name of a target: the newest manylinux that is not
 // newer than its glibc. Its error says what uv has no platform for.
 func UVPlatform(m Match) (string, error) {
-	arch := m.Arch
-	if arch == "arm64" {
-		arch = "aarch64"
-	}
+	arch := say.Either(m.Arch == "arm64", "aarch64", m.Arch)
 	kind, least, _ := strings.Cut(m.Libc, ">=")
 	switch {
 	case m.OS == "windows":

@@ -1,12 +1,14 @@
 package lock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -20,10 +22,7 @@ type Group struct {
 
 // marker is the word of PEP 751 that a package of the group has.
 func (g Group) marker() string {
-	if g.Extra {
-		return fmt.Sprintf("'%s' in extras", g.Name)
-	}
-	return fmt.Sprintf("'%s' in dependency_groups", g.Name)
+	return say.Either(g.Extra, fmt.Sprintf("'%s' in extras", g.Name), fmt.Sprintf("'%s' in dependency_groups", g.Name))
 }
 
 // Mark writes down which packages belong to groups alone: needs has for each group the
@@ -98,10 +97,7 @@ func (p *Packages) Choose(chosen []string) (*Packages, error) {
 	known := slices.Concat(p.Extras, p.Groups)
 	for _, c := range chosen {
 		if !slices.Contains(known, c) {
-			has := "it has none"
-			if len(known) > 0 {
-				has = "it has " + strings.Join(known, ", ")
-			}
+			has := "it has " + cmp.Or(strings.Join(known, ", "), "none")
 			return nil, fmt.Errorf("the lock has no group or extra %s; %s", text.Clip(c, 120), has)
 		}
 	}

@@ -72,10 +72,7 @@ func (k Package) SourceLine(home string) string {
 		return line
 	case k.Directory != nil:
 		where := strings.TrimSuffix(home, "/") + "/" + strings.TrimPrefix(k.Directory.Path, "./")
-		if k.Directory.Editable {
-			return "-e " + where
-		}
-		return where
+		return say.Either(k.Directory.Editable, "-e "+where, where)
 	}
 	return ""
 }

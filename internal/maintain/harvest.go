@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -31,10 +32,7 @@ func Harvest(
 	if err != nil {
 		return yaml, nil, unreadable(err)
 	}
-	from := "the default index"
-	if x.From == fromFlag {
-		from = x.Address()
-	}
+	from := say.Either(x.From == fromFlag, x.Address(), "the default index")
 	return draft.YAML(from, today), draft.Notes, nil
 }
 

@@ -31,10 +31,7 @@ type Index struct {
 // Name is what the index is called in an answer: its address where somebody named
 // it, else whose word it is; the address of the default is not repeated.
 func (x *Index) Name() string {
-	if x.From == fromFlag {
-		return x.Address()
-	}
-	return x.From
+	return say.Either(x.From == fromFlag, x.Address(), x.From)
 }
 
 // Received is how many bytes were read until now.

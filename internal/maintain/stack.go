@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/index"
 	"envfix/internal/system"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -62,12 +63,7 @@ func recordLibraries(dir string, proofs []index.Proof, today string) error {
 	if err != nil {
 		return err
 	}
-	var rows []matrix.Library
-	for _, l := range m.Libraries {
-		if strings.HasPrefix(l.Source, "data/"+matrix.StackFile+":") {
-			rows = append(rows, l)
-		}
-	}
+	rows := xslices.Filter(m.Libraries, func(l matrix.Library) bool { return strings.HasPrefix(l.Source, "data/"+matrix.StackFile+":") })
 	for _, p := range proofs {
 		if p.Library == nil {
 			continue

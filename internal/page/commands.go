@@ -33,10 +33,7 @@ func installs(res *resolver.Resolution) *resolver.Choice {
 // pythonProgram is how a Python of a version is started where nothing is known of the
 // machine.
 func pythonProgram(h machine.Machine, version string) string {
-	if h.Platform.OS == "windows" {
-		return "python" // of python.org's installer; py.exe takes its version as an argument
-	}
-	return "python" + version
+	return say.Either(h.Platform.OS == "windows", "python", "python"+version) // of python.org's installer; py.exe takes its version as an argument
 }
 
 // toCopy are the steps of a plan as commands, then envfix's own.

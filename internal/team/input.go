@@ -164,14 +164,8 @@ func (t *Team) indexes(p *pyproject.Project, in *lock.Input) (refused []string) 
 				in.Indexes = append(in.Indexes, tie)
 			}
 		case i.Name != "" && !i.Explicit:
-			refused = append(
-				refused,
-				fmt.Sprintf(
-					"%s: index %s: a package could come from it or from the default one; give it `explicit = true` and tie packages to it under [tool.uv.sources]",
-					i.From,
-					i.Name,
-				),
-			)
+			refused = append(refused, fmt.Sprintf("%s: index %s: a package could come from it or from the default one; "+
+				"give it `explicit = true` and tie packages to it under [tool.uv.sources]", i.From, i.Name))
 		}
 	}
 	return refused

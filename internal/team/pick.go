@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/reach"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -105,10 +106,7 @@ func driverHint(faults []lock.Mismatch, p *lock.Profile, flags string) []string 
 	if !lock.DriverAlone(faults) {
 		return nil
 	}
-	branch := ""
-	if p.Driver.Branch != "" {
-		branch = " of branch " + clean(p.Driver.Branch)
-	}
+	branch := say.With(" of branch ", clean(p.Driver.Branch), "")
 	return []string{fmt.Sprintf("`envfix plan%s --change-driver` plans a driver%s and then profile %s, which needs %s",
 		flags, branch, p.Name, p.Match.Driver)}
 }

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func (b basis) pythonOf(name, demand string) string {
 		return ""
 	}
 	want, err := version.ParseSpecifier(demand)
-	if demand != "" && (err != nil || !admitsMinor(want, p.Python)) {
-		return ""
-	}
-	return p.Python
+	return say.If(demand == "" || err == nil && admitsMinor(want, p.Python), p.Python)
 }
 
 // olderPython makes the lock with the newest Python that all wishes have, where a
@@ -182,8 +180,5 @@ func said(f *fail.Error) string {
 	if _, because, ok := strings.Cut(all, "Because "); ok {
 		all, _, _ = strings.Cut(because, " and ")
 	}
-	if all == "" {
-		return clean(f.Text)
-	}
-	return clean(all)
+	return clean(cmp.Or(all, f.Text))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/fail"
+	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
@@ -104,8 +105,5 @@ func uvIn(dir string) string {
 }
 
 func venvProgram(dir, name string) string {
-	if runtime.GOOS == "windows" {
-		return filepath.Join(dir, "Scripts", name+".exe")
-	}
-	return filepath.Join(dir, "bin", name)
+	return say.Either(runtime.GOOS == "windows", filepath.Join(dir, "Scripts", name+".exe"), filepath.Join(dir, "bin", name))
 }

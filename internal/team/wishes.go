@@ -273,10 +273,7 @@ func (t *Team) relative(path string) string {
 
 // at is where a path of the wishes leads.
 func (t *Team) at(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return t.path(filepath.FromSlash(path))
+	return say.Either(filepath.IsAbs(path), path, t.path(filepath.FromSlash(path)))
 }
 
 func absolute(dir string) (string, error) {

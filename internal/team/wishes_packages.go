@@ -10,15 +10,14 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
+	"envfix/internal/xslices"
 )
 
 func named(list []string, name string) (string, bool) {
-	for _, text := range list {
-		if q, err := pep508.Parse(text, ""); err == nil && q.Name == name {
-			return text, true
-		}
-	}
-	return "", false
+	return xslices.Find(list, func(text string) bool {
+		q, err := pep508.Parse(text, "")
+		return err == nil && q.Name == name
+	})
 }
 
 func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {

@@ -125,10 +125,7 @@ func theReason(p *plan.Plan) string {
 	}
 	code, arches, long := strings.Cut(said["gpu-code"], ") (") // all that it has code for
 	code += say.If(long && arches != "", ")")
-	if p.Decision != resolver.Install {
-		return said["driver-floor"]
-	}
-	return strings.Trim(code+"; "+said["driver-floor"], "; ")
+	return say.Either(p.Decision != resolver.Install, said["driver-floor"], strings.Trim(code+"; "+said["driver-floor"], "; "))
 }
 
 // briefChanges is what is other afterwards.
@@ -197,10 +194,7 @@ func (v *view) briefPackages(k *plan.Keep) {
 }
 
 func arrow(c plan.Change) string {
-	if c.To == "" {
-		return c.From
-	}
-	return c.From + " → " + c.To
+	return say.Either(c.To == "", c.From, c.From+" → "+c.To)
 }
 
 // fullSteps shows the steps that reach beyond the environment, each with its exact

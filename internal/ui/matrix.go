@@ -145,10 +145,7 @@ func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
 		"Python "+first.PythonMin.String()+" - "+first.PythonMax.String(), strings.Join(first.FreeThreaded, " "))
 	rows := [][]string{{"BUILD", "CUDA", "CUDNN", "DRIVER", "GPUS"}}
 	for _, b := range builds {
-		driver := say.Either(b.OS == "windows", b.Floor.Windows.String(), b.Floor.Linux.String())
-		if b.CUDA.IsZero() {
-			driver = ""
-		}
+		driver := say.If(!b.CUDA.IsZero(), say.Either(b.OS == "windows", b.Floor.Windows.String(), b.Floor.Linux.String()))
 		for i, line := range Wrap(gpusOf(m, b.Build), 34) {
 			row := []string{"", "", "", "", line}
 			if i == 0 {

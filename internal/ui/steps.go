@@ -219,10 +219,7 @@ func OtherAnswers(nearest []resolver.Nearest, alternatives []string, s Style) st
 // gives is what a change leads to: torch, where the change does not name it, the build, and
 // what a reader has to know of it.
 func gives(n resolver.Nearest) string {
-	s := "build " + n.Build
-	if n.Torch != "" && n.Change != "torch "+n.Torch {
-		s = "torch " + n.Torch + ", " + s
-	}
+	s := say.If(n.Torch != "" && n.Change != "torch "+n.Torch, "torch "+n.Torch+", ") + "build " + n.Build
 	s += say.With(" (", Clean(n.Note), ")")
 	return s
 }
@@ -237,10 +234,7 @@ func Next(p *plan.Plan, args []string, s Style) string {
 		v.row("next", "one `envfix plan` for each group, with `--gpus LIST` and `--env DIR`")
 	case len(p.Steps) > 0 && p.Basis.Request.Described:
 		flag := say.Either(p.Basis.Facts.Platform.OS == "windows", "--ps1", "--sh")
-		now := ""
-		if p.Decision == resolver.UpgradeDriver {
-			now = " installs what runs now"
-		}
+		now := say.If(p.Decision == resolver.UpgradeDriver, " installs what runs now")
 		v.next("apply", args, "on that machine: ", now+"; from here: `"+flag+"` prints the steps as a script")
 	case len(p.Steps) > 0 && p.Decision == resolver.UpgradeDriver:
 		v.next("apply", args, "", " installs what runs now; `--change-driver` plans the newer driver too")

@@ -67,10 +67,7 @@ func (s Style) commands(line string) string {
 }
 
 func (s Style) paint(code, text string) string {
-	if !s.Color || text == "" {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return say.Either(!s.Color || text == "", text, "\x1b["+code+"m"+text+"\x1b[0m")
 }
 
 // Wrap breaks text between words so that no line is longer than width, unless a

@@ -75,10 +75,7 @@ func finding(b *strings.Builder, add func(indent, text string), f verdict.Findin
 
 // three writes three digits, and never a power of ten.
 func three(v float64) string {
-	if v >= 1000 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
+	return say.Either(v >= 1000, fmt.Sprintf("%.0f", v), fmt.Sprintf("%.3g", v))
 }
 
 // deepTitle says what --deep lists.

@@ -115,17 +115,11 @@ func integer(v *int, unit string) string {
 }
 
 func list(gpus []int) string {
-	if len(gpus) == 0 {
-		return "-"
-	}
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(gpus), "[]"), " ", ",")
+	return say.Either(len(gpus) == 0, "-", strings.ReplaceAll(strings.Trim(fmt.Sprint(gpus), "[]"), " ", ","))
 }
 
 func memory(p verdict.ProcessView) string {
-	if len(p.GPUs) == 0 {
-		return "-"
-	}
-	return gib(p.Memory)
+	return say.Either(len(p.GPUs) == 0, "-", gib(p.Memory))
 }
 
 // WatchLine is the live view in one line, for pipes and scripts.

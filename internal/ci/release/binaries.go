@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/maintain"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 
 	"envfix/internal/ci/must"
@@ -23,10 +24,7 @@ func (t target) String() string { return t.os + "/" + t.arch }
 
 // program is the binary's name inside packages.
 func (t target) program() string {
-	if t.os == "windows" {
-		return "envfix.exe"
-	}
-	return "envfix"
+	return say.Either(t.os == "windows", "envfix.exe", "envfix")
 }
 
 // machine is the architecture as the system itself calls it.
@@ -42,10 +40,7 @@ func (t target) machine() string {
 
 // system is the system in the names of downloads.
 func (t target) system() string {
-	if t.os == "darwin" {
-		return "macos"
-	}
-	return t.os
+	return say.Either(t.os == "darwin", "macos", t.os)
 }
 
 // name is what a download for the target is called, without its ending.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"envfix/internal/ci/must"
+	"envfix/internal/say"
 )
 
 // rattlerBuild assembles conda packages.
@@ -51,10 +52,7 @@ func condaPackages(r *Release) {
 			name := filepath.Join(stage, place)
 			must.Do(errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, b, mode)))
 		}
-		where := "bin/envfix"
-		if t.os == "windows" {
-			where = "Library/bin/envfix.exe"
-		}
+		where := say.Either(t.os == "windows", "Library/bin/envfix.exe", "bin/envfix")
 		put(where, 0o755, program)
 		for _, d := range docs {
 			place := cmp.Or(places[d.name], "share/man/man1/"+filepath.Base(d.name))

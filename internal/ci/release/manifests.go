@@ -2,6 +2,8 @@ package main
 
 import (
 	"path/filepath"
+
+	"envfix/internal/say"
 )
 
 // manifests writes what Homebrew and scoop read. Both name addresses and digests, so
@@ -12,10 +14,7 @@ func manifests(r *Release) {
 	}
 	sums := map[string]string{}
 	for _, t := range r.Targets {
-		name := t.name() + ".tar.gz"
-		if t.os == "windows" {
-			name = t.name() + ".zip"
-		}
+		name := t.name() + say.Either(t.os == "windows", ".zip", ".tar.gz")
 		sum := digest(filepath.Join(r.Out, name))
 		sums[t.name()] = sum
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"envfix/internal/ci/must"
+	"envfix/internal/say"
 )
 
 // A version is the program's own, as each kind of package spells it.
@@ -23,18 +24,12 @@ type version struct {
 
 // python is PEP 440's spelling: 0.2.0, 0.2.0.dev1043.
 func (v version) python() string {
-	if v.dev == 0 {
-		return v.release
-	}
-	return fmt.Sprintf("%s.dev%d", v.release, v.dev)
+	return say.Either(v.dev == 0, v.release, fmt.Sprintf("%s.dev%d", v.release, v.dev))
 }
 
 // linux is dpkg's and rpm's: a tilde sorts before the release itself.
 func (v version) linux() string {
-	if v.dev == 0 {
-		return v.release
-	}
-	return fmt.Sprintf("%s~dev%d", v.release, v.dev)
+	return say.Either(v.dev == 0, v.release, fmt.Sprintf("%s~dev%d", v.release, v.dev))
 }
 
 // newRelease reads from git what the release is of.
