@@ -6,6 +6,8 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
+	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -13,7 +15,6 @@ import (
 // that the machine installs; nothing where no lock governs this directory, or where
 // there is no environment yet.
 func lockDrift(h machine.Machine, env string) []string {
-	const most = 8
 	held := probe.Held(probeOptions(env))
 	if held == nil || governing() == "" {
 		return nil
@@ -22,17 +23,9 @@ func lockDrift(h machine.Machine, env string) []string {
 	if not != nil {
 		return []string{not.Error()}
 	}
-	var out []string
-	lines := p.Packages.Drift(versions(held)).Lines()
-	for i, line := range lines {
-		if i == most {
-			line = fmt.Sprintf("and %d more", len(lines)-most)
-		}
-		out = append(out, fmt.Sprintf("%s and profile %s of %s differ: %s", env, p.Profile.Name, lock.File, ui.Clean(line)))
-		if i == most {
-			break
-		}
-	}
+	out := text.Each(say.Few(p.Packages.Drift(versions(held)).Lines(), 8, "and %d more"), func(line string) string {
+		return fmt.Sprintf("%s and profile %s of %s differ: %s", env, p.Profile.Name, lock.File, ui.Clean(line))
+	})
 	if len(out) > 0 {
 		out = append(out, "`envfix lock sync` makes it exactly the lock again")
 	}

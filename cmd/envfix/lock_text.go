@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/lock"
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 )
@@ -24,21 +25,14 @@ func lockText(r *team.Result) string {
 	for _, name := range r.Removed {
 		fmt.Fprintf(&b, "removed %s\n", ui.Clean(name))
 	}
-	section := func(title string, lines []string, most int) {
-		if len(lines) == 0 {
-			return
-		}
-		fmt.Fprintf(&b, "%s\n", title)
-		for i, line := range lines {
-			if i == most {
-				fmt.Fprintf(&b, "  … and %d more: `envfix lock diff HEAD`\n", len(lines)-most)
-				break
-			}
+	section := func(title string, lines []string) {
+		b.WriteString(say.If(len(lines) > 0, title+"\n"))
+		for _, line := range say.Few(lines, 20, "… and %d more: `envfix lock diff HEAD`") {
 			b.WriteString(ui.Hang("  ", ui.Clean(line)))
 		}
 	}
-	section("changed:", r.Changes, 20)
-	section("note:", r.Notes, 20)
+	section("changed:", r.Changes)
+	section("note:", r.Notes)
 	return b.String()
 }
 

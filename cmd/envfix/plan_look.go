@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"envfix/internal/index"
 	"envfix/internal/machine"
 	"envfix/internal/maintain"
 	"envfix/internal/pep508"
-	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/system"
 	"envfix/internal/team"
@@ -120,14 +118,7 @@ func (f planFlags) look(ctx context.Context, q planning.Question, ask bool) func
 		mirrors = slices.Concat(mirrors, p.Mirrors)
 	}
 	return func(c *resolver.Choice) (*resolver.Listed, bool) {
-		address, wheels := *c.Index, map[string]string{}
-		for _, pair := range mirrors {
-			from, to, _ := strings.Cut(pair, "=")
-			if there, ok := plan.Moved(address, from, to); ok {
-				address = there
-				break
-			}
-		}
+		address, wheels := team.ParseMirrors(mirrors).There(*c.Index), map[string]string{}
 		for name, v := range c.Packages {
 			if _, label := version.SplitLocal(v); label != "" || name == "torch" {
 				wheels[name] = v

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/internal/propose"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/text"
@@ -60,11 +61,8 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return alone(ui.Clean(loopless.Error()))
 	}
 	a, err := kept(ctx, l, q, missing)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return alone("interrupted")
-	case err != nil:
-		return alone(ui.Clip(ui.Clean(err.Error()), 200))
+	if err != nil {
+		return alone(say.Either(errors.Is(err, context.Canceled), "interrupted", ui.Clip(ui.Clean(err.Error()), 200)))
 	}
 	if a.Refused != "" {
 		hints := append(slices.Clone(a.Ways), "`--quick` answers from the data alone")

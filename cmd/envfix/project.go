@@ -210,8 +210,7 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	if text, err := readProjectFile(filepath.Join(dir, ".python-version")); err == nil && pyproject.PythonVersion(text) != "" {
 		said += ", .python-version"
 	}
-	said += say.If(len(left) > 0, "; not followed: "+strings.Join(text.Few(left, 6), ", ")+" (`-r FILE` follows one instead)")
-	return said
+	return said + say.With("; not followed: ", strings.Join(say.Few(left, 6, "%d more"), ", "), " (`-r FILE` follows one instead)")
 }
 
 // missingModules says which submodules of a project are not here: what they ask for is not
@@ -238,7 +237,7 @@ func inExtras(dir, followed string) []string {
 		return nil
 	}
 	extras := text.Each(p.TorchIn, func(c pyproject.Carrier) string { return fmt.Sprintf("%s (%s)", c.Group, c.Text) })
-	return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(text.Few(extras, 6), ", "),
+	return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(say.Few(extras, 6, "%d more"), ", "),
 		filepath.Join(dir, followed), p.TorchIn[0].Group)}
 }
 

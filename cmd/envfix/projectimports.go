@@ -13,7 +13,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/pyproject"
-	"envfix/internal/text"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 )
 
@@ -136,7 +136,7 @@ func (f planFlags) unasked(found map[string]string) (said []string) {
 		{unknown, "it imports modules of which it is not known here what brings them: %s"},
 	} {
 		if len(k.names) > 0 {
-			said = append(said, fmt.Sprintf(k.format, strings.Join(text.Few(k.names, 12), ", ")))
+			said = append(said, fmt.Sprintf(k.format, strings.Join(say.Few(k.names, 12, "%d more"), ", ")))
 		}
 	}
 	return said

@@ -40,5 +40,13 @@ func Counted(things []string) (out []string) {
 	return out
 }
 
+// Few are the first of some parts, and how many more there are, in the form that more has.
+func Few(parts []string, most int, more string) []string {
+	if n := len(parts) - most; n > 0 {
+		return append(slices.Clone(parts[:most]), fmt.Sprintf(more, n))
+	}
+	return parts
+}
+
 // With is a word that is known, between what is said around it; "" where there is no word.
 func With(before, word, after string) string { return If(word != "", before+word+after) }

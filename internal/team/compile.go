@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -119,34 +118,29 @@ func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts
 // local turns the paths of uv's answer into paths from the lock, and completes the
 // files among them.
 func (t *Team) local(packages []lock.Package) error {
-	home, err := filepath.Abs(t.Dir)
-	if err != nil {
-		return err
-	}
 	for i := range packages {
 		k := &packages[i]
 		switch {
 		case k.Directory != nil:
-			if k.Directory.Path, err = from(home, k.Directory.Path); err != nil {
+			way, _, err := t.fromLock(k.Directory.Path)
+			if err != nil {
 				return fmt.Errorf("%s: %w", k.Name, err)
 			}
+			k.Directory.Path = way
 		case k.Archive != nil && k.Archive.Path != "":
 			size, sum, err := fileSum(k.Archive.Path)
 			if err != nil {
 				return fmt.Errorf("%s: %w", k.Name, err)
 			}
 			k.Archive.Size, k.Archive.Hashes.SHA256 = size, sum
-			if k.Archive.Path, err = from(home, k.Archive.Path); err != nil || strings.HasPrefix(k.Archive.Path, "..") {
-				return fmt.Errorf("%s: %s lies outside the project: the others of the team do not have it; put it beside the lock", k.Name, k.Archive.Path)
+			way, inside, _ := t.fromLock(k.Archive.Path)
+			if !inside {
+				return fmt.Errorf("%s: %w", k.Name, strange(way))
 			}
+			k.Archive.Path = way
 		}
 	}
 	return nil
-}
-
-func from(home, path string) (string, error) {
-	rel, err := filepath.Rel(home, path)
-	return filepath.ToSlash(rel), err
 }
 
 // admitted holds the files to the digests that a requirements file names.

@@ -133,8 +133,7 @@ func readNetrc(text string) []netrcEntry {
 }
 
 // passes reports whether a variable of uv's credentials reaches uv.
-func passes(pair string) bool {
-	name, _, _ := strings.Cut(pair, "=")
+func passes(name string) bool {
 	return name == "NETRC" || name == "UV_KEYRING_PROVIDER" ||
 		strings.HasPrefix(name, "UV_INDEX_") && (strings.HasSuffix(name, "_USERNAME") || strings.HasSuffix(name, "_PASSWORD"))
 }

@@ -53,7 +53,7 @@ func newFileFacts(m *matrix.Matrix, u uvTool, allowed reach.Allowed) *fileFacts 
 	return &fileFacts{
 		allowed:   allowed,
 		transport: t,
-		mirror:    u.mirrors.there,
+		mirror:    u.mirrors.There,
 		login:     newCredentials(u.tied, u.index, allowed),
 		wrong:     wrong,
 		known:     map[string]*fileFact{},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,9 +43,9 @@ func (t *Team) Export(format, name string, groups ...string) (text.Quoted, error
 	if err != nil {
 		return none, err
 	}
-	home, err := absolute(t.Dir)
+	home, err := filepath.Abs(t.Dir)
 	if err != nil {
-		return none, err
+		return none, fail.Wrap(fail.Usage, err)
 	}
 	file, err := p.Export(format, home, k)
 	return file, fail.Wrap(fail.Usage, err)

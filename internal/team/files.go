@@ -93,6 +93,25 @@ func upward(dir string) (out []string) {
 
 func (t *Team) path(name string) string { return filepath.Join(t.Dir, name) }
 
+// fromLock is the way from the lock's folder to a file or a folder, with slashes; inside
+// says whether it lies below that folder, where the others of the team have it too.
+func (t *Team) fromLock(path string) (way string, inside bool, err error) {
+	home, err := filepath.Abs(t.Dir)
+	if err != nil {
+		return "", false, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", false, err
+	}
+	way, err = filepath.Rel(home, path)
+	return filepath.ToSlash(way), err == nil && !strings.HasPrefix(way, ".."), err
+}
+
+// strange is the error for a file that lies outside the lock's folder.
+func strange(path string) error {
+	return fmt.Errorf("%s lies outside the project: the others of the team do not have it; put it beside the lock", path)
+}
+
 // ReadFile reads a lock, or another small file of a team.
 func ReadFile(path string) ([]byte, error) {
 	b, err := system.ReadFile(path, lock.MaxBytes)

@@ -186,21 +186,14 @@ func (t *Team) placeLine(p pyproject.Place) (string, error) {
 		if !filepath.IsAbs(where) {
 			where = filepath.Join(p.Dir, where)
 		}
-		home, err := filepath.Abs(t.Dir)
+		way, inside, err := t.fromLock(where)
 		if err != nil {
 			return "", err
 		}
-		if where, err = filepath.Abs(where); err != nil {
-			return "", err
+		if !inside && strings.HasSuffix(way, ".whl") {
+			return "", strange(p.Where)
 		}
-		if where, err = filepath.Rel(home, where); err != nil {
-			return "", err
-		}
-		where = filepath.ToSlash(where)
-		if strings.HasPrefix(where, "..") && strings.HasSuffix(where, ".whl") {
-			return "", fmt.Errorf("%s lies outside the project: the others of the team do not have it; put it beside the lock", p.Where)
-		}
-		where = "./" + where
+		where = "./" + way
 	}
 	line := where
 	switch {
@@ -209,8 +202,7 @@ func (t *Team) placeLine(p pyproject.Place) (string, error) {
 	case p.Package != "" && !p.Local():
 		line = p.Package + " @ " + where
 	}
-	line += say.With(" ; ", p.Marker, "")
-	return line, nil
+	return line + say.With(" ; ", p.Marker, ""), nil
 }
 
 // besideLock is a requirement's text; where it names a file of this machine, the path
@@ -224,19 +216,11 @@ func (t *Team) besideLock(q pep508.Requirement, dir string) (string, error) {
 	if rest := strings.TrimPrefix(q.URL, "file:"); !strings.HasPrefix(rest, "/") {
 		path = filepath.Join(dir, filepath.FromSlash(rest))
 	}
-	home, err := filepath.Abs(t.Dir)
-	if err != nil {
-		return "", err
+	way, inside, _ := t.fromLock(path)
+	if !inside {
+		return "", strange(q.URL)
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(home, path)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return "", fmt.Errorf("%s lies outside the project: the others of the team do not have it; put it beside the lock", q.URL)
-	}
-	text := q.Name + " @ file:" + filepath.ToSlash(rel) + say.With(" ; ", q.Marker, "")
-	return text, nil
+	return q.Name + " @ file:" + way + say.With(" ; ", q.Marker, ""), nil
 }
 
 // wished parses everything that is asked for: always says what of it is not of a group

@@ -284,8 +284,7 @@ func (t *Team) complete(j *lock.Job, in lock.Input) {
 		q, err := pep508.Parse(text, "")
 		path, local := strings.CutPrefix(q.URL, "file:")
 		if err == nil && local {
-			line := t.absolute("./"+path) + say.With(" ; ", q.Marker, "")
-			j.Places = append(j.Places, line)
+			j.Places = append(j.Places, t.absolute("./"+path)+say.With(" ; ", q.Marker, ""))
 		}
 		return local
 	})
@@ -327,10 +326,9 @@ func (t *Team) absolute(line string) string {
 	if !strings.HasPrefix(path, "./") {
 		return line
 	}
-	home, err := filepath.Abs(t.Dir)
+	whole, err := filepath.Abs(t.path(filepath.FromSlash(path)))
 	if err != nil {
 		return line
 	}
-	out := flag + filepath.Join(home, filepath.FromSlash(path)) + say.With(" ; ", marker, "")
-	return out
+	return flag + whole + say.With(" ; ", marker, "")
 }

@@ -36,8 +36,8 @@ func (m Mirrors) DefaultIndex() string {
 	return cmp.Or(m.Default, os.Getenv("UV_DEFAULT_INDEX"), os.Getenv("UV_INDEX_URL"), os.Getenv("PIP_INDEX_URL"))
 }
 
-// there returns where a URL is really fetched.
-func (m Mirrors) there(url string) string {
+// There returns where a URL is really fetched.
+func (m Mirrors) There(url string) string {
 	for _, pair := range m.Pairs {
 		if there, ok := plan.Moved(url, pair[0], pair[1]); ok {
 			return there

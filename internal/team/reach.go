@@ -21,7 +21,7 @@ func (m *making) reachable(ctx context.Context) error {
 	var all []asked
 	for _, d := range m.drafts {
 		for _, i := range d.profile.Indexes {
-			url := m.ask.Mirrors.there(i.URL)
+			url := m.ask.Mirrors.There(i.URL)
 			if !slices.ContainsFunc(all, func(a asked) bool { return a.url == url }) {
 				all = append(all, asked{d.profile.Name, url})
 			}

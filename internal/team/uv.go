@@ -36,7 +36,7 @@ type uvTool struct {
 func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer []byte, notes []string, err error) {
 	j.Indexes = slices.Clone(j.Indexes) // the profile's own: it names no mirror
 	for i := range j.Indexes {
-		j.Indexes[i].URL = u.mirrors.there(j.Indexes[i].URL)
+		j.Indexes[i].URL = u.mirrors.There(j.Indexes[i].URL)
 	}
 	project, err := j.Project()
 	if err != nil {
@@ -164,15 +164,8 @@ var passed = []string{"HOME", "USER", "LANG", "TZ", "TERM", "TMPDIR", "XDG_CACHE
 // costs seconds, or half a minute without a way out.
 func UVEnvironment(environ []string, index string) []string {
 	env := []string{"UV_NO_CONFIG=1", "UV_PYTHON_DOWNLOADS=never", "NO_COLOR=1", "PATH=/usr/bin:/bin", "MACOSX_DEPLOYMENT_TARGET=14.0"}
-	for _, name := range passed {
-		for _, pair := range environ {
-			if strings.HasPrefix(pair, name+"=") {
-				env = append(env, pair)
-			}
-		}
-	}
 	for _, pair := range environ {
-		if passes(pair) {
+		if name, _, _ := strings.Cut(pair, "="); slices.Contains(passed, name) || passes(name) {
 			env = append(env, pair)
 		}
 		if path, ok := strings.CutPrefix(pair, "PATH="); ok && slices.Contains(environ, "UV_KEYRING_PROVIDER=subprocess") {

@@ -260,23 +260,14 @@ func (w *wishes) note(format string, args ...any) {
 func (t *Team) relative(path string) string {
 	base, group, grouped := strings.Cut(path, "[")
 	if filepath.IsAbs(base) {
-		if dir, err := filepath.Abs(t.Dir); err == nil {
-			if rel, err := filepath.Rel(dir, base); err == nil {
-				base = rel
-			}
+		if way, _, err := t.fromLock(base); err == nil {
+			base = way
 		}
 	}
-	base = filepath.ToSlash(filepath.Clean(base))
-	base += say.If(grouped, "["+group)
-	return base
+	return filepath.ToSlash(filepath.Clean(base)) + say.If(grouped, "["+group)
 }
 
 // at is where a path of the wishes leads.
 func (t *Team) at(path string) string {
 	return say.Either(filepath.IsAbs(path), path, t.path(filepath.FromSlash(path)))
-}
-
-func absolute(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	return abs, fail.Wrap(fail.Usage, err)
 }

@@ -5,7 +5,6 @@ package text
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -141,12 +140,4 @@ func Each[T, U any](all []T, make func(T) U) (out []U) {
 		out = append(out, make(x))
 	}
 	return out
-}
-
-// Few are the first of some words, and how many more there are.
-func Few(words []string, most int) []string {
-	if n := len(words) - most; n > 0 {
-		return append(slices.Clip(words[:most]), fmt.Sprintf("%d more", n))
-	}
-	return words
 }

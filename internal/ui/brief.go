@@ -81,7 +81,7 @@ func besides(p *plan.Plan) []string {
 		}
 		seen = append(seen, name)
 	}
-	return text.Few(out, shownLeaves)
+	return say.Few(out, shownLeaves, "%d more")
 }
 
 // usual are rules that every build that is chosen has passed.
@@ -178,7 +178,8 @@ func (v *view) briefPackages(k *plan.Keep) {
 		v.row("packages", k.Why)
 		return
 	}
-	names := text.Few(text.Each(k.Changes, func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) }), shownChanges)
+	names := text.Each(k.Changes, func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) })
+	names = say.Few(names, shownChanges, "%d more")
 	count := func(of int, what string) string { return say.If(of > 0, fmt.Sprintf("%d %s", of, what)) }
 	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")), count(len(k.Leaves), "cannot stay"))
 	if parts != "" {

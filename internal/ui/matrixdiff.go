@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
@@ -22,13 +23,8 @@ func MatrixSummary(m *matrix.Matrix) string {
 // that get another answer, of so many: name, the old answer, the new one.
 func MatrixDiff(changes []matrix.Change, files []string, machines int, answers [][3]string) string {
 	var b strings.Builder
-	const most = 200
-	for i, c := range changes {
-		if i == most {
-			fmt.Fprintf(&b, "and %d more (--json has all)\n", len(changes)-most)
-			break
-		}
-		b.WriteString(Clean(c.String()) + "\n")
+	for _, line := range say.Few(text.Each(changes, matrix.Change.String), 200, "and %d more (--json has all)") {
+		b.WriteString(Clean(line) + "\n")
 	}
 	for _, f := range files {
 		b.WriteString(Clean(f) + ": changed\n")

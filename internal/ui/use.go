@@ -76,17 +76,13 @@ func processLines(m machine.Machine, u *machine.GPUUse) []string {
 		lines = append(lines, "processes unknown: "+Clip(u.Unread["processes"], 50))
 	}
 	seen := slices.DeleteFunc(slices.Clone(u.Processes), func(p machine.Process) bool { return p.Unseen != "" })
-	for i, p := range seen {
-		if i == shownProcesses {
-			lines = append(lines, fmt.Sprintf("and %d more", len(seen)-i))
-			break
-		}
+	lines = append(lines, say.Few(text.Each(seen, func(p machine.Process) string {
 		memory := "-"
 		if p.Memory != nil {
 			memory = machine.GiB(*p.Memory)
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("%8d  %s  %9s  %s", p.PID, padded(p.User, 10), memory, Clip(p.Command, 34)), " "))
-	}
+		return strings.TrimRight(fmt.Sprintf("%8d  %s  %9s  %s", p.PID, padded(p.User, 10), memory, Clip(p.Command, 34)), " ")
+	}), shownProcesses, "and %d more")...)
 	if w := m.UnseenWords(u); w != "" {
 		lines = append(lines, Wrap(w, Width-8)...)
 	}
