@@ -62,7 +62,7 @@ func amendAction(c *cli.Context, verb string) error {
 	if tool := projectsTool(verb, names); tool != "" {
 		return fail.New(fail.Failed, "this directory is a project, which says itself what it needs", tool+", then `envfix apply .`")
 	}
-	p, err := f.made.amended(c.Context, verb, names)
+	p, err := f.made.amended(c.Context, verb)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func projectsTool(verb string, names []string) string {
 }
 
 // amended plans the environment in use with packages more or fewer.
-func (f planFlags) amended(ctx context.Context, verb string, names []string) (*plan.Plan, error) {
+func (f planFlags) amended(ctx context.Context, verb string) (*plan.Plan, error) {
 	dir, _, err := environment(f.target.env)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,7 @@ import (
 // reason is what the system said of a file, printable and without the file's name,
 // which the text around it tells already.
 func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
 	return ui.Clean(err.Error())

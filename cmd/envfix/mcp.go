@@ -68,8 +68,7 @@ func runSelf(ctx context.Context, stdin string, args ...string) (string, error) 
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &problems
 	err = cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return "", err
 	}
 	if out.Len() == 0 {

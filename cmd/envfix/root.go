@@ -140,8 +140,7 @@ func asInvoker() (bool, error) {
 	}
 	fmt.Fprintf(stderr(), "envfix: going on as %s; steps for root go through sudo\n", ui.Clean(owner.Name))
 	err := system.Become(owner, os.Args)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		return true, &fail.Error{Code: exit.ExitCode()}
 	}
 	return true, err

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/resolver"
 
@@ -159,12 +160,10 @@ func releaseRows(name string, list []resolver.PackageRelease, all bool) [][2]str
 
 // whyMachine names what the rules look at, in one line.
 func whyMachine(h machine.Machine, python string) string {
-	var parts []string
-	for _, g := range h.GPUs {
+	parts := text.Each(h.GPUs, func(g machine.GPU) string {
 		name := strings.TrimPrefix(ui.Clean(g.Name), "NVIDIA ")
-		name += say.If(!g.SM.IsZero() && !strings.Contains(name, g.SM.String()), " ("+g.SM.String()+")")
-		parts = append(parts, name)
-	}
+		return name + say.If(!g.SM.IsZero() && !strings.Contains(name, g.SM.String()), " ("+g.SM.String()+")")
+	})
 	if parts == nil {
 		parts = []string{"a machine without a GPU"}
 	}
@@ -176,13 +175,10 @@ func whyMachine(h machine.Machine, python string) string {
 
 // whyWords lists every rule's word on one build.
 func whyWords(v resolver.Verdict) string {
-	var rows [][2]string
-	for _, w := range v.Words {
+	return ui.Columns(text.Each(v.Words, func(w resolver.Word) [2]string {
 		mark := say.Either(!w.OK, "refused  ", "passed   ")
-		text := ui.Clean(w.Text) + say.If(w.Source != "" && !w.OK, " ["+ui.Clean(w.Source)+"]")
-		rows = append(rows, [2]string{mark + w.Rule, text})
-	}
-	return ui.Columns(rows, 4)
+		return [2]string{mark + w.Rule, ui.Clean(w.Text) + say.If(w.Source != "" && !w.OK, " ["+ui.Clean(w.Source)+"]")}
+	}), 4)
 }
 
 // whyAnswer says what the machine gets instead, and what would change that.

@@ -96,13 +96,11 @@ func Make(m *matrix.Matrix, v View) *Map {
 		minors[last] = append(minors[last], r)
 	}
 	slices.Reverse(minors)
-	for _, releases := range minors {
-		out.Columns = append(out.Columns, Column{Torch: releases[0].Torch.String(), Date: releases[0].Date})
-	}
+	out.Columns = text.Each(minors, func(of []*matrix.Release) Column { return Column{Torch: of[0].Torch.String(), Date: of[0].Date} })
 	d := &drawing{m: m, v: v, session: resolver.NewSession(m), minors: minors}
-	for _, g := range generations(m, v) {
-		row := Row{Vendor: g.Vendor, Code: g.SM.String() + g.GFX, Name: g.name, Models: g.models, gpu: g.GPU, Cells: d.cells(g.GPU)}
-		if chosen(v.GPUs, g.GPU) || slices.ContainsFunc(row.Cells, runs) {
+	for _, row := range generations(m, v) {
+		row.Cells = d.cells(row.gpu)
+		if chosen(v.GPUs, row.gpu) || slices.ContainsFunc(row.Cells, runs) {
 			out.Rows = append(out.Rows, row)
 		}
 	}

@@ -1,17 +1,18 @@
 package chart
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/matrix"
 )
 
-// A generation is what builds have code for.
-type generation struct {
-	machine.GPU
-	name, models string
+// generation is the row of what builds have code for, without its cells.
+func generation(g machine.GPU, name, models string) Row {
+	return Row{Vendor: g.Vendor, Code: g.SM.String() + g.GFX, Name: name, Models: models, gpu: g}
 }
 
 // models are names that people know a generation by. What they mean is in the device
@@ -25,8 +26,8 @@ var models = map[string]string{
 }
 
 // generations lists the rows of a view, the newest first, NVIDIA's before the others.
-func generations(m *matrix.Matrix, v View) []generation {
-	var out []generation
+func generations(m *matrix.Matrix, v View) []Row {
+	var out []Row
 	for i := len(m.Arches) - 1; i >= 0; i-- {
 		a := m.Arches[i]
 		g := machine.GPU{Vendor: machine.NVIDIA, Name: a.Name + " GPU", SM: a.SM}
@@ -35,25 +36,15 @@ func generations(m *matrix.Matrix, v View) []generation {
 		if (known == "" || board) && !chosen(v.GPUs, g) {
 			continue // nothing is sold under it, or not for such a machine
 		}
-		out = append(out, generation{g, a.Name, known})
+		out = append(out, generation(g, a.Name, known))
 	}
-	var gfx []generation
-	for _, t := range m.ROCm {
-		if i := slices.IndexFunc(gfx, func(g generation) bool { return g.GFX == t.GFX }); i < 0 {
-			gfx = append(gfx, generation{machine.GPU{Vendor: machine.AMD, Name: "AMD " + t.GFX, GFX: t.GFX}, "AMD", t.Names})
-		}
-	}
-	slices.SortStableFunc(gfx, func(a, b generation) int {
-		if len(a.GFX) != len(b.GFX) {
-			return len(b.GFX) - len(a.GFX)
-		}
-		if a.GFX > b.GFX {
-			return -1
-		}
-		return 1
+	gfx := text.Each(m.ROCm, func(t matrix.ROCmTarget) Row {
+		return generation(machine.GPU{Vendor: machine.AMD, Name: "AMD " + t.GFX, GFX: t.GFX}, "AMD", t.Names)
 	})
+	slices.SortStableFunc(gfx, func(a, b Row) int { return cmp.Or(len(b.Code)-len(a.Code), strings.Compare(b.Code, a.Code)) })
+	gfx = slices.CompactFunc(gfx, func(a, b Row) bool { return a.Code == b.Code })
 	out = append(out, gfx...)
 	return append(out,
-		generation{machine.GPU{Vendor: machine.Intel, Name: "Intel Arc B580"}, "Intel", "Arc, Data Center GPU Max"},
-		generation{machine.GPU{Vendor: machine.Apple, Name: "Apple GPU", Integrated: true}, "Apple", "M1 and newer"})
+		generation(machine.GPU{Vendor: machine.Intel, Name: "Intel Arc B580"}, "Intel", "Arc, Data Center GPU Max"),
+		generation(machine.GPU{Vendor: machine.Apple, Name: "Apple GPU", Integrated: true}, "Apple", "M1 and newer"))
 }

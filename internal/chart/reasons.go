@@ -16,15 +16,7 @@ import (
 // for what a rule of the resolver says.
 func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
 	g := h.GPUs[0]
-	var kind []*matrix.Build
-	covered := false
-	for _, b := range rel.Builds {
-		if b.OS != d.v.OS || b.Arch != d.v.Arch || !madeFor(b.Label, g.Vendor) {
-			continue
-		}
-		kind = append(kind, b)
-		covered = covered || d.codeFor(b, g)
-	}
+	kind := xslices.Filter(rel.Builds, func(b *matrix.Build) bool { return b.OS == d.v.OS && b.Arch == d.v.Arch && madeFor(b.Label, g.Vendor) })
 	c := Cell{Torch: rel.Torch.String(), State: None}
 	switch {
 	case len(kind) == 0:
@@ -34,7 +26,7 @@ func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
 		c.State, c.Text, c.Source, c.Proof = Unknown, "nobody has seen its wheel: not known whether it exists", source(kind[0]), kind[0].Proof
 	case g.Vendor == machine.AMD:
 		c = d.withoutTarget(c, kind, g.GFX)
-	case !covered:
+	case !slices.ContainsFunc(kind, func(b *matrix.Build) bool { return d.codeFor(b, g) }):
 		c.Text = "no build has code for " + g.SM.String() + "; they have it for " + strings.Join(codesOf(kind), " ")
 		c.Source, c.Proof = source(kind[0]), kind[0].Proof
 	default:

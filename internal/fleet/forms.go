@@ -168,8 +168,7 @@ func (in *Inventory) described(host string, w words) {
 
 // sentence is an error with its first hint, in one line.
 func sentence(err error) string {
-	var f *fail.Error
-	if errors.As(err, &f) && len(f.Hints) > 0 {
+	if f, ok := errors.AsType[*fail.Error](err); ok && len(f.Hints) > 0 {
 		return f.Error() + ": " + f.Hints[0]
 	}
 	return err.Error()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -94,14 +95,9 @@ func Make(m *matrix.Matrix, in *Inventory, r resolver.Request, o Options) (*Plan
 	if err != nil {
 		return nil, err
 	}
-	var fit []*served
-	for _, s := range all {
-		if len(s.options) == 0 {
-			p.Unserved = append(p.Unserved, s.unserved())
-			continue
-		}
-		fit = append(fit, s)
-	}
+	lost := func(s *served) bool { return len(s.options) == 0 }
+	p.Unserved = append(p.Unserved, text.Each(xslices.Filter(all, lost), (*served).unserved)...)
+	fit := slices.DeleteFunc(all, lost)
 	g := newGrouping(fit)
 	chosen := g.choose(o)
 	p.Exact = g.exact

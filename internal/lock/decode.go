@@ -154,13 +154,11 @@ func decodeStrict(b []byte, v any) error {
 
 // describe turns an error of the TOML library into one line with its place.
 func describe(err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
 		row, _ := strict.Errors[0].Position()
 		return fmt.Errorf("line %d: unknown key %s", row, text.Clip(strings.Join(strict.Errors[0].Key(), "."), 120))
 	}
-	var dec *toml.DecodeError
-	if errors.As(err, &dec) {
+	if dec, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := dec.Position()
 		return fmt.Errorf("line %d: %s", row, text.Clip(dec.Error(), 120))
 	}

@@ -61,8 +61,7 @@ func (t *Team) underWay(total int) func(name string, begins bool) {
 
 // inTarget says which target an error is about.
 func inTarget(name string, err error) error {
-	var f *fail.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fail.Error](err); ok {
 		g := *f
 		g.Text = "target " + name + ": " + f.Text
 		return &g

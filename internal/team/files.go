@@ -115,8 +115,7 @@ func strange(path string) error {
 // ReadFile reads a lock, or another small file of a team.
 func ReadFile(path string) ([]byte, error) {
 	b, err := system.ReadFile(path, lock.MaxBytes)
-	var named *fs.PathError
-	if err != nil && !errors.As(err, &named) {
+	if _, named := errors.AsType[*fs.PathError](err); err != nil && !named {
 		err = fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	return b, err

@@ -38,8 +38,7 @@ func (t *Team) gitNotes(ctx context.Context) []string {
 		out = append(out, "for Git, so that a clone on Windows has the same bytes: `printf '"+attributes+"' >> .gitattributes`")
 	}
 	_, err := git("check-ignore", "-q", "--", ".venv")
-	var not *exec.ExitError
-	if errors.As(err, &not) && not.ExitCode() == 1 {
+	if not, ok := errors.AsType[*exec.ExitError](err); ok && not.ExitCode() == 1 {
 		out = append(out, "for Git, so that nobody commits what `envfix apply` makes: `printf '"+ignored+"' >> .gitignore`")
 	}
 	return out

@@ -106,8 +106,7 @@ func (w *wishes) apply(t *Team, ask Wish) error {
 	for _, step := range []func(*pyproject.Edit, *Team, Wish) error{w.packages, w.drop, w.lists, w.targets, w.rest} {
 		e.Table = w.table
 		if err := step(e, t, ask); err != nil {
-			var f *fail.Error
-			if errors.As(err, &f) {
+			if _, ok := errors.AsType[*fail.Error](err); ok {
 				return err
 			}
 			return fail.Wrap(fail.Usage, err)

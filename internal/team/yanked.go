@@ -71,8 +71,7 @@ func (t *Team) yankedOf(ctx context.Context, u uvTool, p *lock.Profile, in lock.
 
 // whyNot is what uv said last.
 func whyNot(err error) string {
-	var f *fail.Error
-	if errors.As(err, &f) && len(f.Details) > 0 {
+	if f, ok := errors.AsType[*fail.Error](err); ok && len(f.Details) > 0 {
 		return strings.Join(strings.Fields(strings.Join(f.Details, " ")), " ")
 	}
 	return err.Error()

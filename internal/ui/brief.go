@@ -11,6 +11,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -58,13 +59,9 @@ func (v *view) brief(p *plan.Plan) {
 // besides are the packages that were asked for, or come with them, and that the choice
 // does not name: in the version or the form that is installed, where one is chosen.
 func besides(p *plan.Plan) []string {
-	var names []string
 	env := pep508.EnvironmentOf(p.Basis.Facts.Platform.OS, p.Basis.Facts.Platform.Arch, p.Installs().Python)
-	for _, q := range p.Basis.Request.Requirements {
-		if env.Admits(q.Marker) {
-			names = append(names, q.Name)
-		}
-	}
+	wanted := xslices.Filter(p.Basis.Request.Requirements, func(q pep508.Requirement) bool { return env.Admits(q.Marker) })
+	names := text.Each(wanted, func(q pep508.Requirement) string { return q.Name })
 	var out, seen []string
 	for _, name := range append(names, slices.Sorted(maps.Keys(p.Ask))...) { // flax brings jax
 		switch {

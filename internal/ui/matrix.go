@@ -8,6 +8,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -33,20 +34,11 @@ func Releases(list []ShownRelease, gpu machine.GPU) string {
 		platform = "linux x86_64"
 	}
 	for _, r := range list {
-		var labels []string
-		python := ""
-		for _, b := range r.Builds {
-			if b.OS+" "+b.Arch != platform {
-				continue
-			}
-			labels = append(labels, buildLabel(b.Build))
-			if python == "" {
-				python = b.PythonMin.String() + " - " + b.PythonMax.String()
-			}
-		}
-		if len(labels) == 0 {
+		on := xslices.Filter(r.Builds, func(b ShownBuild) bool { return b.OS+" "+b.Arch == platform })
+		if len(on) == 0 {
 			continue
 		}
+		labels, python := text.Each(on, func(b ShownBuild) string { return buildLabel(b.Build) }), on[0].PythonMin.String()+" - "+on[0].PythonMax.String()
 		for i, line := range Wrap(strings.Join(labels, " "), 42) {
 			row := []string{r.Torch.String(), r.Date, line, python}
 			if i > 0 {
@@ -122,13 +114,8 @@ func gpusOf(m *matrix.Matrix, b *matrix.Build) string {
 	case gpus != "":
 		return gpus
 	case strings.HasPrefix(b.Label, "rocm"):
-		var gfx []string
-		for _, r := range m.ROCm {
-			if r.Label == b.Label && r.Torch.Admits(b.Release.Torch) && !slices.Contains(gfx, r.GFX) {
-				gfx = append(gfx, r.GFX)
-			}
-		}
-		return strings.TrimSpace("AMD " + strings.Join(gfx, " "))
+		of := xslices.Filter(m.ROCm, func(r matrix.ROCmTarget) bool { return r.Label == b.Label && r.Torch.Admits(b.Release.Torch) })
+		return strings.TrimSpace("AMD " + strings.Join(xslices.Once(text.Each(of, func(r matrix.ROCmTarget) string { return r.GFX })), " "))
 	case b.Label == "xpu":
 		return "Intel"
 	case b.Label == "mps":

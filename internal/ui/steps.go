@@ -309,17 +309,10 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	}
 	details = append(details, p.Warnings...)
 	for _, n := range p.Nearest {
-		if n.Change == "torch "+n.Torch {
-			hints = append(hints, fmt.Sprintf("torch %s fits, %s", n.Torch, gives(n)))
-			continue
-		}
-		hints = append(hints, n.Change+": then "+gives(n))
+		hints = append(hints, n.Change+say.Either(n.Change == "torch "+n.Torch, " fits, ", ": then ")+gives(n))
 	}
 	for _, a := range p.Alternatives {
-		if len(hints) > 0 {
-			a = "or " + a
-		}
-		hints = append(hints, a)
+		hints = append(hints, say.If(len(hints) > 0, "or ")+a)
 	}
 	return text, details, hints
 }

@@ -150,11 +150,9 @@ func kernelLogLine(l *machine.KernelLog) string {
 	case n == 0:
 		return "kernel log (" + Clip(l.Source, 40) + "): no errors of GPUs"
 	default:
-		var kinds []string
-		for _, e := range l.Errors[:min(n, 8)] {
-			word := say.Either(e.Switch, "SXid", "Xid")
-			kinds = append(kinds, fmt.Sprintf("%s %d (%d)", word, e.Number, e.Count))
-		}
+		kinds := text.Each(l.Errors[:min(n, 8)], func(e machine.KernelError) string {
+			return fmt.Sprintf("%s %d (%d)", say.Either(e.Switch, "SXid", "Xid"), e.Number, e.Count)
+		})
 		return "kernel log (" + Clip(l.Source, 40) + "): " + strings.Join(kinds, ", ")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/ci/must"
+	"envfix/internal/text"
 )
 
 // A doc is a file that comes beside the program.
@@ -56,18 +57,12 @@ func (r *Release) manPages(program string) []doc {
 	return out
 }
 
-var commandRow = regexp.MustCompile(`^  ([a-z]+) {2,}\S`)
+var commandRow = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
 
 // commandsIn are the commands that the program's help lists before its flags.
 func commandsIn(help string) []string {
 	before, _, _ := strings.Cut(help, "\nFLAGS\n")
-	var out []string
-	for line := range strings.SplitSeq(before, "\n") {
-		if m := commandRow.FindStringSubmatch(line); m != nil {
-			out = append(out, m[1])
-		}
-	}
-	return out
+	return text.Each(commandRow.FindAllStringSubmatch(before, -1), func(m []string) string { return m[1] })
 }
 
 var heading = regexp.MustCompile(`^[A-Z][A-Z ,()a-z]*$`)
