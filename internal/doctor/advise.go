@@ -52,12 +52,8 @@ func (e *exam) withoutPip() string {
 		slices.ContainsFunc(e.Machine.Installed, func(p machine.Package) bool { return p.Name == "pip" }) {
 		return ""
 	}
-	for _, p := range e.Machine.Pythons {
-		if p.Active && p.Path != "" && !strings.Contains(p.Path, " ") {
-			return p.Path
-		}
-	}
-	return ""
+	p, _ := xslices.Find(e.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Path != "" && !strings.Contains(p.Path, " ") })
+	return p.Path
 }
 
 // A remedy is what to do about a check, as it stands in the data or a rule says it: as for

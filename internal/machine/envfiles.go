@@ -1,5 +1,7 @@
 package machine
 
+import "path"
+
 // EnvFiles is what the files of a Python environment say beyond the names and
 // versions of its packages. It is no part of the facts: only the machine itself
 // has it, and only `envfix doctor` asks for it.
@@ -109,6 +111,14 @@ type ImportPlace struct {
 	Tag     string // of the Python that its machine code is for, where that is another: "cpython-310"
 
 	Origins []Origin // what put its directory on PYTHONPATH; nil: nothing found, or another place
+}
+
+// Site is the directory that holds it.
+func (p ImportPlace) Site() string {
+	if path.Base(p.Path) == "__init__.py" {
+		return path.Dir(path.Dir(p.Path))
+	}
+	return path.Dir(p.Path)
 }
 
 // A LoadedLibrary is one library that importing torch loads, and the file that

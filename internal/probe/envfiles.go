@@ -13,6 +13,7 @@ import (
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // EnvFiles reads the files of the environment that commands would change, or of
@@ -30,7 +31,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	} else {
 		return nil
 	}
-	venv := python.ReadConfig(h, e.Dir) != nil
+	cfg := python.ReadConfig(h, e.Dir)
+	venv := cfg != nil
 	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites, Starts: e.Starts}
 	for _, r := range e.Conda {
 		if slices.Contains([]string{"pytorch", "pytorch-cpu", "pytorch-gpu", "libtorch", "cpuonly"}, r.Name) {
@@ -48,7 +50,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 			f.Notes = append(f.Notes, name+" is not there")
 		}
 	}
-	if cfg := python.ReadConfig(h, e.Dir); cfg != nil {
+	if venv {
 		if f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home); f.Python == machine.PythonOther {
 			f.Base = h.Resolved(python.Program(h, e.Dir))
 		}
@@ -60,8 +62,8 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	}
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
-		if site := python.SiteOf(i.Path); i.Place != machine.InWorkingDir && !slices.Contains(sites, site) {
-			sites = append(sites, site)
+		if i.Place != machine.InWorkingDir {
+			sites = xslices.Add(sites, i.Site())
 		}
 	}
 	var wait sync.WaitGroup

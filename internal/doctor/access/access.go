@@ -14,8 +14,7 @@ import (
 // visibleDevices: the variable hides the GPUs. An index that does not exist hides
 // itself and everything after it.
 func visibleDevices(e *evidence.Evidence, out *evidence.Findings) {
-	_, trouble := e.Has(append([]string{"cuda-ordinal", "torch-unknown-error"}, evidence.NoDevice...)...)
-	if !trouble && !e.Torch.SeesNone() && e.Pasted {
+	if _, trouble := e.None("cuda-ordinal", "torch-unknown-error"); !trouble && e.Pasted {
 		return
 	}
 	for i, name := range hiding {

@@ -30,7 +30,6 @@ func cpuBuild(e *evidence.Evidence, out *evidence.Findings) {
 		out.Find("PY007", evidence.Likely, s, t.VersionAt) // the CPU build is what was asked for
 	}
 	text := withoutCUDA(e)
-	f := evidence.Finding{Text: text, Fix: []string{"{torch}"}}
 	said := []evidence.Quote{t.VersionAt, t.CUDAAt, t.AvailableAt}
 	switch conda := e.Conda().Package("pytorch"); {
 	case e.Machine.Platform.Environment == machine.Jetson:
@@ -39,17 +38,16 @@ func cpuBuild(e *evidence.Evidence, out *evidence.Findings) {
 	case e.Conda().Made():
 		out.Find("PY025", weight, append(said, evidence.Fact("conda's record: %s", e.Files.Conda[0]))...).Say(text).Do("{conda}")
 	case conda != nil || ofConda(e):
-		f.Fix = nil
 		if conda != nil {
 			said = append(said, conda.At)
 		}
-		out.Find("PY025", weight, append(said, e.Place.Conda)...).With(f)
+		out.Find("PY025", weight, append(said, e.Place.Conda)...).Say(text)
 	case e.Machine.Platform.Arch == "aarch64" && e.Machine.Platform.OS == "linux" && !offersCUDA(e):
-		out.Find("IDX003", weight, append(said, e.From.Arch)...).With(f)
+		out.Find("IDX003", weight, append(said, e.From.Arch)...).Say(text).Do("{torch}")
 	case !nvidia && (e.GPU().Of(machine.AMD) || e.GPU().Of(machine.Intel)):
-		out.Find("PY001", evidence.Strong, said...).With(f)
+		out.Find("PY001", evidence.Strong, said...).Say(text).Do("{torch}")
 	default:
-		out.Find("PY001", weight, said...).With(f)
+		out.Find("PY001", weight, said...).Say(text).Do("{torch}")
 	}
 }
 

@@ -26,39 +26,28 @@ func asksForNone(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 	if bad == nil {
 		return
 	}
-	weight := evidence.Likely
-	if !unseen {
-		weight = evidence.Strong
+	weight, severity := evidence.Strong, evidence.Warning
+	if unseen {
+		weight, severity = evidence.Likely, evidence.Error
 	}
-	what := fmt.Sprintf("the service %s of the compose file asks for no GPU", strconv.Quote(bad.Name))
-	check, fix := "CTR018", []string{
-		"`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, or `gpus: all` (compose 2.30 and newer)",
-	}
+	check, what := "CTR018", "the service "+strconv.Quote(bad.Name)+" of the compose file asks for no GPU"
+	fix := "`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, " +
+		"or `gpus: all` (compose 2.30 and newer)"
 	switch bad.Kind {
 	case "docker":
-		check, what, fix = "CTR001", fmt.Sprintf(
-			"`%s` starts the container without a GPU",
-			bad.Name,
-		), []string{
-			fmt.Sprintf("`%s --gpus all …`; with CDI `--device nvidia.com/gpu=all`",
-				bad.Name),
-		}
+		check, what = "CTR001", "`"+bad.Name+"` starts the container without a GPU"
+		fix = "`" + bad.Name + " --gpus all …`; with CDI `--device nvidia.com/gpu=all`"
 	case "apptainer":
-		check, what, fix = "CTR024", fmt.Sprintf("`%s` without --nv starts the container without a GPU",
-			bad.Name), []string{fmt.Sprintf("`%s --nv …`", bad.Name)}
+		check, what = "CTR024", "`"+bad.Name+"` without --nv starts the container without a GPU"
+		fix = "`" + bad.Name + " --nv …`"
 	case "pod":
-		check, what, fix = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU", []string{
-			"`resources: {limits: {nvidia.com/gpu: 1}}` in the container",
-		}
+		check, what = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU"
+		fix = "`resources: {limits: {nvidia.com/gpu: 1}}` in the container"
 		if bad.Only != "" {
 			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
 		}
 	}
-	f := out.Find(check, weight, bad.At, said).Say(what).Do(fix...)
-	f.As(evidence.Warning)
-	if unseen {
-		f.As(evidence.Error)
-	}
+	out.Find(check, weight, bad.At, said).Say(what).Do(fix).As(severity)
 }
 
 // withoutGPU is the workload that wants a GPU most likely, where none of them asks for one;

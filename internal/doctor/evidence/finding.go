@@ -72,11 +72,6 @@ func (f *Finding) Mends(m Mend) *Finding {
 	return f
 }
 
-// With takes over what another Finding says of text, fix, cause and mend.
-func (f *Finding) With(o Finding) *Finding {
-	return f.Say(o.Text).Do(o.Fix...).Of(o.Cause).Mends(o.Mend)
-}
-
 // Explaining names the checks that it is the reason of, whatever their cause.
 func (f *Finding) Explaining(checks ...string) *Finding {
 	f.Over = checks

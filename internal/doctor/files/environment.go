@@ -32,12 +32,12 @@ func shadowed(e *evidence.Evidence, out *evidence.Findings) {
 			Do(renameFix(e, first)...)
 	case i <= 0:
 	case first.Place == machine.InPythonPath:
-		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, siteOf(first.Path)), said, second)...).
+		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, first.Site()), said, second)...).
 			Says("PYTHONPATH brings another torch before the environment's: %s", path.Dir(first.Path)).
-			Do(evidence.OutOf("PYTHONPATH", siteOf(first.Path), first.Origins)...).
+			Do(evidence.OutOf("PYTHONPATH", first.Site(), first.Origins)...).
 			Mends(pythonPathMend(e, first))
 	case first.Place == machine.InStartFile:
-		dir := siteOf(first.Path)
+		dir := first.Site()
 		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, dir), said, second)...).
 			Says("%s puts %s before the environment's packages: `import torch` takes the torch from there", first.Origins[0].Place(), dir).
 			Do(evidence.RemoveFrom(first.Origins[0], "", dir), "or `envfix apply` builds the environment anew, without that file")
@@ -105,10 +105,10 @@ func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 			f.Says("%s stands in %s before the environment's %s and is compiled for another Python, %s: `import %s` fails", p.Path, p.Place, name, p.Tag, name)
 		}
 		if p.Place == machine.InPythonPath {
-			f.Do(evidence.OutOf(p.Place, siteOf(p.Path), p.Origins)...).Mends(pythonPathMend(e, p))
+			f.Do(evidence.OutOf(p.Place, p.Site(), p.Origins)...).Mends(pythonPathMend(e, p))
 		}
 		if p.Place == machine.InUserSite {
-			f.Says("%s %s lies in the user's site-packages, %s, and goes before the environment's: it is not one that torch %s works with", name, p.Version, siteOf(p.Path), e.Torch.Named()).
+			f.Says("%s %s lies in the user's site-packages, %s, and goes before the environment's: it is not one that torch %s works with", name, p.Version, p.Site(), e.Torch.Named()).
 				Do("`export PYTHONNOUSERSITE=1`", "or `python -m pip uninstall "+name+"`, with the Python that it was installed for").
 				Mends(e.Repair().Set("PYTHONNOUSERSITE", "1", "the user's site-packages hold another "+name))
 		}

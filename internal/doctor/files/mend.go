@@ -10,16 +10,8 @@ import (
 
 // pythonPathMend takes the entry of PYTHONPATH out that holds another torch.
 func pythonPathMend(e *evidence.Evidence, p machine.ImportPlace) evidence.Mend {
-	return e.Repair().Without("PYTHONPATH", evidence.EntryOf(e.Machine.Env["PYTHONPATH"], siteOf(p.Path)),
+	return e.Repair().Without("PYTHONPATH", evidence.EntryOf(e.Machine.Env["PYTHONPATH"], p.Site()),
 		"its torch would come before the environment's")
-}
-
-// siteOf is the directory that holds the package or module at a path.
-func siteOf(file string) string {
-	if path.Base(file) == "__init__.py" {
-		return path.Dir(path.Dir(file))
-	}
-	return path.Dir(file)
 }
 
 // renameFix says how to move a user's own file out of the way of `import torch`.

@@ -243,12 +243,11 @@ func (u unmet) trouble(e *evidence.Evidence) trouble {
 func loadedOf(e *evidence.Evidence, name string) string {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(name, "nvidia-"), "-cu1")
 	stem = "lib" + strings.NewReplacer("cuda-runtime", "cudart", "cuda-", "").Replace(stem) + ".so"
-	for _, l := range e.Files.Loaded {
-		if l.Wheel == "" && strings.HasPrefix(strings.ToLower(l.Name), stem) && slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(l.Path, s+"/") }) {
-			return l.Path
-		}
-	}
-	return ""
+	l, _ := xslices.Find(e.Files.Loaded, func(l machine.LoadedLibrary) bool {
+		return l.Wheel == "" && strings.HasPrefix(strings.ToLower(l.Name), stem) &&
+			slices.ContainsFunc(e.Files.Sites, func(s string) bool { return strings.HasPrefix(l.Path, s+"/") })
+	})
+	return l.Path
 }
 
 // conflicts are the requirements that are not torch's own: of a package that wants another

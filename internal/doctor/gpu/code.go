@@ -62,20 +62,20 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 		out.Find("ARC013", evidence.Hint, said...).Say(text + "; it serves the other GPUs")
 		return
 	}
-	f := evidence.Finding{Text: text, Fix: buildFor(e, g.SM, state)}
+	fix := buildFor(e, g.SM, state)
 	if len(chosen) > 0 && len(chosen) < len(e.GPU().Visible()) {
 		said[1] = e.From.Env["CUDA_VISIBLE_DEVICES"]
-		f.Fix = append(f.Fix, "or another GPU: CUDA_VISIBLE_DEVICES with its UUID (`nvidia-smi -L`)")
+		fix = append(fix, "or another GPU: CUDA_VISIBLE_DEVICES with its UUID (`nvidia-smi -L`)")
 	}
 	weight := evidence.Proven
 	if worksElsewhere(e) {
 		weight = evidence.Trifle
 	}
+	check := "ARC005"
 	if state == gpuTooNew {
-		out.Find("ARC002", weight, said...).With(f) // the driver compiles each kernel from PTX, for minutes
-	} else {
-		out.Find("ARC005", weight, said...).With(f)
+		check = "ARC002" // the driver compiles each kernel from PTX, for minutes
 	}
+	out.Find(check, weight, said...).Say(text).Do(fix...)
 }
 
 // worksElsewhere reports whether torch sees a GPU under another kernel or driver: what it

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // loadedMend takes the entry of LD_LIBRARY_PATH out that a library comes from.
@@ -161,10 +162,9 @@ func brought(e *evidence.Evidence, file string) string {
 	if !ok {
 		return ""
 	}
-	for _, d := range e.Files.Dists {
-		if library, _, ok := evidence.NVIDIAPackage(d.Name); ok && strings.ReplaceAll(library, "-", "_") == part {
-			return d.Version
-		}
-	}
-	return ""
+	d, _ := xslices.Find(e.Files.Dists, func(d machine.DistFiles) bool {
+		library, _, ok := evidence.NVIDIAPackage(d.Name)
+		return ok && strings.ReplaceAll(library, "-", "_") == part
+	})
+	return d.Version
 }

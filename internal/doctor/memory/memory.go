@@ -10,8 +10,6 @@ import (
 	"envfix/internal/machine"
 )
 
-func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
-
 // whoseMemory: what is neither free nor this process's own belongs to others. A
 // process of its own that fills the GPU is simply too big.
 func whoseMemory(e *evidence.Evidence, out *evidence.Findings) {
@@ -27,23 +25,23 @@ func whoseMemory(e *evidence.Evidence, out *evidence.Findings) {
 		case a.Ours >= 0 && others > a.Total/3 && a.Ours < a.Total/2 && a.Tried < a.Total-a.Ours:
 			out.DenyPlain(e.Check("ACC009"))
 			out.Find("ACC010", evidence.Likely.Exact(), a.At).
-				Says("%s of the GPU's %s are in use by other processes", gib(others), gib(a.Total)).
+				Says("%s of the GPU's %s are in use by other processes", machine.GiB(others), machine.GiB(a.Total)).
 				Do(endHolders(e, a)...)
 		case a.Ours < 0 && !e.From.NoProcesses.IsZero() && a.Free < a.Total/5 && inUse(e):
 			out.Find("ACC010", evidence.Likely.Exact(), a.At, e.From.NoProcesses).
 				Says("%s of the GPU's %s are in use, and nvidia-smi lists no process: "+
 					"one of another container or user, or one that ended, holds them",
-					gib(a.Total-a.Free), gib(a.Total)).
+					machine.GiB(a.Total-a.Free), machine.GiB(a.Total)).
 				Do("on the host: `sudo fuser -v /dev/nvidia*` shows who; end that process",
 					"none there: restart the container that had it, or `sudo nvidia-smi --gpu-reset -i 0` while nothing runs")
 		case a.Ours > a.Total/2:
 			out.Find("ACC009", evidence.Likely, a.At).
-				Says("the job itself holds %s of the GPU's %s", gib(a.Ours), gib(a.Total)).
+				Says("the job itself holds %s of the GPU's %s", machine.GiB(a.Ours), machine.GiB(a.Total)).
 				Do(append([]string{"a smaller batch or sequence, bf16 in place of float32; in training gradient checkpointing, " +
 					"to generate a smaller or quantized model"}, e.Knowledge.Checks["ACC009"].Fix[1:]...)...)
 		case a.Tried > a.Total:
 			out.Find("ACC009", evidence.Likely, a.At).
-				Says("one allocation of %s is more than the GPU has (%s)", gib(a.Tried), gib(a.Total))
+				Says("one allocation of %s is more than the GPU has (%s)", machine.GiB(a.Tried), machine.GiB(a.Total))
 		}
 	}
 }
@@ -53,7 +51,7 @@ func size(n int64) string {
 	if n < 1<<30 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
-	return gib(n)
+	return machine.GiB(n)
 }
 
 // roomy reports whether a message says itself that there was room for what it tried.
@@ -79,18 +77,19 @@ func fullTable(e *evidence.Evidence, out *evidence.Findings) {
 		if u.Total <= 0 || u.Bytes <= u.Total*8/10 {
 			continue
 		}
-		f := evidence.Finding{Text: fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", gib(u.Bytes), gib(u.Total))}
+		text := fmt.Sprintf("%s of the GPU's %s were in use when nvidia-smi looked", machine.GiB(u.Bytes), machine.GiB(u.Total))
+		var fix []string
 		if n := freeGPU(e); u.GPU >= 0 && n >= 0 {
-			f.Text = fmt.Sprintf("%s of the %s of GPU %d were in use when nvidia-smi looked", gib(u.Bytes), gib(u.Total), u.GPU)
-			f.Fix = append([]string{fmt.Sprintf("`export CUDA_VISIBLE_DEVICES=%d` uses GPU %d, which has room", n, n)},
+			text = fmt.Sprintf("%s of the %s of GPU %d were in use when nvidia-smi looked", machine.GiB(u.Bytes), machine.GiB(u.Total), u.GPU)
+			fix = append([]string{fmt.Sprintf("`export CUDA_VISIBLE_DEVICES=%d` uses GPU %d, which has room", n, n)},
 				e.Knowledge.Checks["ACC010"].Fix...)
 		}
-		if none := e.From.NoProcesses; !none.IsZero() {
-			f.Text += ", and it lists no process: one that ended or stopped still holds it"
-			out.Find("ACC010", evidence.Likely, u.At, none, s).With(f)
-			return
+		proof, none := evidence.Strong, e.From.NoProcesses
+		if !none.IsZero() {
+			proof = evidence.Likely
+			text += ", and it lists no process: one that ended or stopped still holds it"
 		}
-		out.Find("ACC010", evidence.Strong, u.At, s).With(f)
+		out.Find("ACC010", proof, u.At, none, s).Say(text).Do(fix...)
 		return
 	}
 }
@@ -154,7 +153,7 @@ func roomLeft(e *evidence.Evidence, found evidence.Found, out *evidence.Findings
 	for _, a := range e.Memory {
 		free = a.At
 		text = fmt.Sprintf("%s were refused though %s of the GPU's %s were free: another process took it at that moment, "+
-			"or what is full is another memory", size(a.Tried), gib(a.Free), gib(a.Total))
+			"or what is full is another memory", size(a.Tried), machine.GiB(a.Free), machine.GiB(a.Total))
 	}
 	if free.IsZero() {
 		return
@@ -191,10 +190,10 @@ func sliced(e *evidence.Evidence, out *evidence.Findings) {
 		out.DenyPlain(e.Check("ACC009"))
 		out.Find("ACC007", evidence.Likely.Exact(), a.At).
 			Says("the job sees %s of a GPU that has %s: it runs on a MIG instance, or another share of it, and has no more than that",
-				gib(a.Total), gib(whole)).
+				machine.GiB(a.Total), machine.GiB(whole)).
 			Do("`nvidia-smi -L` lists the instances, `nvidia-smi mig -lgip` the sizes that there are",
 				"ask for a larger one: of the scheduler, or `CUDA_VISIBLE_DEVICES` with the name of another instance",
-				"or a smaller batch or model, which fits "+gib(a.Total)).
+				"or a smaller batch or model, which fits "+machine.GiB(a.Total)).
 			As(evidence.Error)
 	}
 }

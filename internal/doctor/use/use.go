@@ -52,10 +52,6 @@ func full(e *evidence.Evidence, out *evidence.Findings) {
 			!slices.ContainsFunc(g.Use.Processes, func(p machine.Process) bool { return p.Kind != "graphics" }) {
 			check = "PERF016"
 		}
-		f := evidence.Finding{
-			Text: evidence.GPUName(g) + " is full: " + holders(e, g),
-			Fix:  append(makeRoom(e, g), "a smaller batch or model needs less"),
-		}
 		stops := stops(e, g, isFull)
 		if !stops {
 			weight = evidence.Trifle
@@ -63,7 +59,8 @@ func full(e *evidence.Evidence, out *evidence.Findings) {
 		found := out.Find(check, weight,
 			evidence.Fact("%s of %s in use on GPU %d", machine.GiB(*g.Use.MemoryUsed), machine.GiB(g.MemoryBytes), g.Index),
 			processFact(g)).
-			With(f)
+			Say(evidence.GPUName(g) + " is full: " + holders(e, g)).
+			Do(append(makeRoom(e, g), "a smaller batch or model needs less")...)
 		if !stops {
 			found.As(evidence.Note)
 		}
@@ -104,13 +101,11 @@ func processWords(p machine.Process) string {
 	return text
 }
 
-func processFact(g machine.GPU) evidence.Quote {
-	for _, p := range g.Use.Processes {
-		if p.Unseen == "" {
-			return evidence.Fact("%s", processWords(p))
-		}
+func processFact(g machine.GPU) (said evidence.Quote) {
+	if p, ok := xslices.Find(g.Use.Processes, func(p machine.Process) bool { return p.Unseen == "" }); ok {
+		said = evidence.Fact("%s", processWords(p))
 	}
-	return evidence.Quote{}
+	return said
 }
 
 // makeRoom says what to do about a GPU that others use.
@@ -249,15 +244,14 @@ func noInstances(e *evidence.Evidence, out *evidence.Findings) {
 func unreachable(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range e.Machine.GPUs {
 		said := evidence.Fact("GPU at %s: NVML %s", g.PCIAddress, strings.ReplaceAll(g.Fault, "_", " "))
+		which := evidence.NameOf(g) + " at " + g.PCIAddress
 		switch g.Fault {
 		case machine.FaultLost:
-			out.Find("HW002", evidence.Proven, said).
-				Say("the " + evidence.NameOf(g) + " at " + g.PCIAddress + " has fallen off the bus")
+			out.Find("HW002", evidence.Proven, said).Say("the " + which + " has fallen off the bus")
 		case machine.FaultReset:
-			out.Find("HW009", evidence.Proven, said).
-				Say("the " + evidence.NameOf(g) + " at " + g.PCIAddress + " must be reset before it can be used")
+			out.Find("HW009", evidence.Proven, said).Say("the " + which + " must be reset before it can be used")
 		case machine.FaultUnknown:
-			out.Find("DRV014", evidence.Likely, said).Say("the driver does not reach the " + evidence.NameOf(g) + " at " + g.PCIAddress)
+			out.Find("DRV014", evidence.Likely, said).Say("the driver does not reach the " + which)
 		}
 	}
 }

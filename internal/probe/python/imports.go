@@ -18,6 +18,7 @@ import (
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // Fault is what is wrong with the interpreter of a virtual environment; "" nothing.
@@ -50,12 +51,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 // Unmade is the environment that commands would change, where it has packages and Python does
 // not take it for one; "" no such.
 func Unmade(h *sysroot.Host, o Choice) string {
-	for _, dir := range meant(h, o) {
-		if h.Exists(Program(h, dir)) && len(SitePackages(h, dir)) > 0 {
-			return dir
-		}
-	}
-	return ""
+	dir, _ := xslices.Find(meant(h, o), func(dir string) bool { return h.Exists(Program(h, dir)) && len(SitePackages(h, dir)) > 0 })
+	return dir
 }
 
 // hasLibrary reports whether the library of a Python is below one of some prefixes, by the
@@ -72,14 +69,6 @@ func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
 		}
 	}
 	return false
-}
-
-// SiteOf is the directory that holds the package or module at a path.
-func SiteOf(file string) string {
-	if path.Base(file) == "__init__.py" {
-		return path.Dir(path.Dir(file))
-	}
-	return path.Dir(file)
 }
 
 // Imports lists what `import torch` could take, in the order of sys.path: the
