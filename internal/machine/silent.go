@@ -1,6 +1,10 @@
 package machine
 
-import "strings"
+import (
+	"strings"
+
+	"envfix/internal/xslices"
+)
 
 // How the notes begin that say that NVIDIA's library answered nothing.
 const (
@@ -11,10 +15,6 @@ const (
 // SilentDriver is the note of a driver whose library hangs, or ends the process that
 // asks it; "" it answers.
 func (m *Machine) SilentDriver() string {
-	for _, n := range m.Notes {
-		if strings.HasPrefix(n, NVMLHangs) || strings.HasPrefix(n, NVMLCrashes) {
-			return strings.TrimPrefix(n, "nvml: ")
-		}
-	}
-	return ""
+	n, _ := xslices.Find(m.Notes, func(n string) bool { return strings.HasPrefix(n, NVMLHangs) || strings.HasPrefix(n, NVMLCrashes) })
+	return strings.TrimPrefix(n, "nvml: ")
 }

@@ -128,26 +128,13 @@ func Gather(ctx context.Context, o Options) machine.Machine {
 // scheduler's commands or where its configuration lies, no GPU, and no job around us.
 // Sources: slurm.schedmd.com, SLURM_CONF; IBM's documentation of LSF, LSF_ENVDIR.
 func loginNode(h *sysroot.Host, m machine.Machine) bool {
-	for _, g := range m.GPUs {
-		if !g.Integrated {
-			return false
-		}
+	jobs, commands := []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID"}, []string{"sbatch", "qsub", "bsub", "flux"}
+	if slices.ContainsFunc(m.GPUs, func(g machine.GPU) bool { return !g.Integrated }) ||
+		slices.ContainsFunc(jobs, func(job string) bool { return h.Env[job] != "" }) {
+		return false
 	}
-	for _, job := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID"} {
-		if h.Env[job] != "" {
-			return false
-		}
-	}
-	if h.Env["SLURM_CONF"]+h.Env["LSF_ENVDIR"]+h.Env["PBS_CONF_FILE"] != "" {
-		return true
-	}
-	for _, t := range m.Tools {
-		switch t.Name {
-		case "sbatch", "qsub", "bsub", "flux":
-			return true
-		}
-	}
-	return false
+	return h.Env["SLURM_CONF"]+h.Env["LSF_ENVDIR"]+h.Env["PBS_CONF_FILE"] != "" ||
+		slices.ContainsFunc(m.Tools, func(t machine.Tool) bool { return slices.Contains(commands, t.Name) })
 }
 
 // What callers name of GPUs: the device table's rows, and the child's words.

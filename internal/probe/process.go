@@ -16,6 +16,7 @@ import (
 	"envfix/internal/probe/variables"
 	"envfix/internal/proc"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // maxMapped is how many libraries of one process are looked at: a Python with torch
@@ -181,12 +182,8 @@ func envOf(h *sysroot.Host, r *machine.Running, args []string) string {
 			}
 		}
 	}
-	for _, dir := range dirs {
-		if python.IsEnv(h, dir) {
-			return dir
-		}
-	}
-	return ""
+	dir, _ := xslices.Find(dirs, func(dir string) bool { return python.IsEnv(h, dir) })
+	return dir
 }
 
 // removed cuts off what the kernel writes behind a file that has no name any more.

@@ -3,6 +3,8 @@ package verdict
 import (
 	"slices"
 	"strings"
+
+	"envfix/internal/xslices"
 )
 
 // installed reports whether a place is in a library, which is not the user's to
@@ -51,12 +53,9 @@ var frameworks = []framework{
 
 // framework is the library that runs this job's loop, or made its loader.
 func (f *facts) framework() (framework, bool) {
-	for _, w := range frameworks {
-		if slices.Contains(f.probe().Via, w.name) || w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/") {
-			return w, true
-		}
-	}
-	return framework{}, false
+	return xslices.Find(frameworks, func(w framework) bool {
+		return slices.Contains(f.probe().Via, w.name) || w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/")
+	})
 }
 
 // setLoader says how to give the loader other arguments, in the words of the

@@ -25,10 +25,7 @@ func (f *facts) crash() *Crash {
 
 func (f *facts) crashSays(parts ...string) bool {
 	c := f.crash()
-	if c == nil {
-		return false
-	}
-	return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(c.Text, s) })
+	return c != nil && slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(c.Text, s) })
 }
 
 // hostOOM: the kernel or the C library had no more memory for the job.

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,10 +31,7 @@ func findDriver(h *sysroot.Host, n nvidia, environment string) *machine.Driver {
 	if !d.NotLoaded {
 		d.LoadedVersion = n.kernel.version
 	}
-	if d.Version.IsZero() {
-		d.Version = n.kernel.version
-	}
-	if d.Version.IsZero() {
+	if d.Version = cmp.Or(d.Version, n.kernel.version); d.Version.IsZero() {
 		return nil
 	}
 	d.RunFile = runFile(h, environment)
@@ -50,13 +48,9 @@ func runFile(h *sysroot.Host, environment string) bool {
 // kernel module and bus show through, and the image may bring a driver's
 // libraries; neither makes a driver.
 func shutOut(h *sysroot.Host, n nvidia, environment string) bool {
-	if environment != machine.Container && environment != machine.ContainerBuild {
-		return false
-	}
-	if n.report != nil && n.report.Return == nvmlchild.Success || n.smi != nil {
-		return false
-	}
-	if n.hasLibraries() && (h.Exists("/dev/nvidiactl") || h.Exists("/dev/nvidia0")) {
+	inside := environment == machine.Container || environment == machine.ContainerBuild
+	answered := n.report != nil && n.report.Return == nvmlchild.Success || n.smi != nil
+	if !inside || answered || n.hasLibraries() && (h.Exists("/dev/nvidiactl") || h.Exists("/dev/nvidia0")) {
 		return false
 	}
 	if v := n.kernel.version; !v.IsZero() && environment == machine.Container {
@@ -111,10 +105,7 @@ func reportedDriver(h *sysroot.Host, n nvidia) *machine.Driver {
 		}
 		return &machine.Driver{Version: v, Evidence: machine.FromNVML}
 	default:
-		v := nvmlOwnVersion(r.NVML)
-		if v.IsZero() {
-			v = n.user
-		}
+		v := cmp.Or(nvmlOwnVersion(r.NVML), n.user)
 		if v.IsZero() && n.kernel.version.IsZero() {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // An nvidia is all that was seen of NVIDIA's hardware and driver, by source. What
@@ -33,11 +34,7 @@ func (n nvidia) hasLibraries() bool { return len(n.found) > 0 || len(n.cuda) > 0
 // gatherNVIDIA gathers from every source, the best first, and asks nvidia-smi only
 // where that could still add something.
 func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o Options, environment string, bus []pciGPU) (n nvidia) {
-	for _, p := range bus {
-		if p.Vendor == "10de" {
-			n.bus = append(n.bus, p)
-		}
-	}
+	n.bus = xslices.Filter(bus, func(p pciGPU) bool { return p.Vendor == "10de" })
 	findLibraries(h, &n)
 	n.kernel = loadedModule(h)
 	if environment == machine.WSL2 {

@@ -114,8 +114,7 @@ func reported(h *sysroot.Host, g nvmlchild.GPU, p pciGPU, onBus bool, o Options)
 		slice.Use = gpuUse(h, s.Use, g.Use)
 		slice.PCIAddress, slice.PCIID, slice.Subsystem, slice.KernelDriver = whole.PCIAddress, whole.PCIID, whole.Subsystem, whole.KernelDriver
 		_, profile, _ := strings.Cut(slice.Name, " MIG ")
-		slice.Name, slice.MIG = whole.Name, profile
-		slice.MIG = cmp.Or(slice.MIG, "unknown")
+		slice.Name, slice.MIG = whole.Name, cmp.Or(profile, "unknown")
 		out = append(out, slice)
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // An smiReport is what nvidia-smi answered.
@@ -37,12 +38,8 @@ func findSMI(h *sysroot.Host, o Options) string {
 	if h.OS == "windows" {
 		places = []string{h.Env["SYSTEMROOT"] + `\System32\nvidia-smi.exe`, h.Env["PROGRAMFILES"] + `\NVIDIA Corporation\NVSMI\nvidia-smi.exe`}
 	}
-	for _, p := range places {
-		if h.IsProgram(p) {
-			return p
-		}
-	}
-	return ""
+	p, _ := xslices.Find(places, func(p string) bool { return h.IsProgram(p) })
+	return p
 }
 
 // smiFields are asked of nvidia-smi, those that old ones lack last: compute_cap

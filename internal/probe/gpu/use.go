@@ -46,9 +46,7 @@ func gpuUse(h *sysroot.Host, u, whole *nvmlchild.Use) *machine.GPUUse {
 	if s.ECC != nil {
 		out.ECC = &machine.ECC{Enabled: *s.ECC, Volatile: amount(s.Volatile), Aggregate: amount(s.Aggregate)}
 	}
-	if r := s.Remapped; r != nil {
-		out.Remapped = &machine.Remapped{Correctable: r.Correctable, Uncorrectable: r.Uncorrectable, Pending: r.Pending, Failed: r.Failed}
-	}
+	out.Remapped = (*machine.Remapped)(s.Remapped)
 	if s.Reasons != nil {
 		out.Throttle = []string{}
 		for _, t := range throttles {

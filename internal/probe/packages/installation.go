@@ -14,6 +14,7 @@ import (
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // sameRun is how far apart the files of packages are written that one run of an
@@ -113,10 +114,9 @@ func modified(h *sysroot.Host, file string) time.Time {
 
 // condaRecordOf is the name of conda's record of torch; "" there is none.
 func condaRecordOf(h *sysroot.Host, prefix string) string {
-	for _, name := range h.Names(prefix + "/conda-meta") {
-		if r, ok := python.ParseCondaRecord(name); ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name) {
-			return name
-		}
-	}
-	return ""
+	name, _ := xslices.Find(h.Names(prefix+"/conda-meta"), func(name string) bool {
+		r, ok := python.ParseCondaRecord(name)
+		return ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name)
+	})
+	return name
 }

@@ -141,17 +141,10 @@ var containerGroup = lazy.Regexp(`docker|kubepods|containerd|libpod|/lxc|machine
 
 // InContainer looks for the marks that engines leave inside of a container.
 func InContainer(h *sysroot.Host) bool {
-	for _, f := range []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"} {
-		if h.Exists(f) {
-			return true
-		}
-	}
-	for _, name := range []string{"container", "KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
-		if h.Env[name] != "" {
-			return true
-		}
-	}
-	return containerGroup().MatchString(h.Text("/proc/1/cgroup"))
+	files := []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"}
+	set := []string{"container", "KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
+	return slices.ContainsFunc(files, h.Exists) || slices.ContainsFunc(set, func(name string) bool { return h.Env[name] != "" }) ||
+		containerGroup().MatchString(h.Text("/proc/1/cgroup"))
 }
 
 // imageBuild looks for the marks of a container that builds an image: what is

@@ -111,12 +111,8 @@ func programDirs(h *sysroot.Host) []string {
 }
 
 func firstProgram(h *sysroot.Host, paths ...string) string {
-	for _, p := range paths {
-		if h.Abs(p) && h.IsProgram(p) {
-			return p
-		}
-	}
-	return ""
+	p, _ := xslices.Find(paths, func(p string) bool { return h.Abs(p) && h.IsProgram(p) })
+	return p
 }
 
 func condaProgram(h *sysroot.Host, name string) string {

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A setter is a file that may set variables of this process, and what it is.
@@ -66,29 +67,27 @@ func atHome(h *sysroot.Host, file string) string {
 
 // Of returns where a variable's entry comes from; what names it as a whole path
 // first, then what only holds it literally.
-func (o *Origins) Of(variable, entry string) []machine.Origin {
-	var out []machine.Origin
-	lines := o.read(variable)
-	for _, literal := range []bool{false, true} {
-		for _, l := range lines {
-			if !literal && !slices.Contains(l.dirs, path.Clean(entry)) || literal && !names(l.Text, entry) {
-				continue
-			}
-			at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.Line}
-			if !slices.Contains(out, at) && len(out) < 8 {
-				out = append(out, at)
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
+func (o *Origins) Of(variable, entry string) (out []machine.Origin) {
+	out = o.inLines(variable, func(l setLine) bool { return slices.Contains(l.dirs, path.Clean(entry)) })
+	if len(out) == 0 {
+		out = o.inLines(variable, func(l setLine) bool { return names(l.Text, entry) })
 	}
-	if at := ownState(o.Host, variable, func(list string, _ bool) bool {
+	if len(out) > 0 {
+		return out
+	}
+	return ownState(o.Host, variable, func(list string, _ bool) bool {
 		return slices.ContainsFunc(strings.Split(list, ":"), func(d string) bool { return d != "" && path.Clean(d) == path.Clean(entry) })
-	}); at.Kind != "" {
-		return []machine.Origin{at}
+	})
+}
+
+// inLines are the first lines that set a variable in some way.
+func (o *Origins) inLines(variable string, is func(setLine) bool) (out []machine.Origin) {
+	for _, l := range o.read(variable) {
+		if is(l) && len(out) < 8 {
+			out = xslices.Add(out, machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.Line})
+		}
 	}
-	return nil
+	return out
 }
 
 // names reports whether a line holds entry as a whole path, not as the beginning
@@ -201,23 +200,23 @@ func condaFiles(h *sysroot.Host) (out []setter) {
 
 // ownState finds what a variable holds where it is kept as a value: `conda env config vars`, and
 // the environment that a container was started with.
-func ownState(h *sysroot.Host, variable string, holds func(value string, set bool) bool) machine.Origin {
+func ownState(h *sysroot.Host, variable string, holds func(value string, set bool) bool) []machine.Origin {
 	if prefix := h.Env["CONDA_PREFIX"]; h.Abs(prefix) {
 		var state struct {
 			Vars map[string]string `json:"env_vars"`
 		}
 		if json.Unmarshal(h.Bytes(prefix+"/conda-meta/state", 1<<20), &state) == nil {
 			if v, set := state.Vars[variable]; holds(v, set) {
-				return machine.Origin{Kind: machine.OriginConda, Name: text.Printable(path.Base(prefix)), File: text.Printable(prefix + "/conda-meta/state")}
+				return []machine.Origin{{Kind: machine.OriginConda, Name: text.Printable(path.Base(prefix)), File: text.Printable(prefix + "/conda-meta/state")}}
 			}
 		}
 	}
 	if platform.InContainer(h) {
 		for pair := range strings.SplitSeq(string(h.Bytes("/proc/1/environ", 1<<20)), "\x00") {
 			if list, ok := strings.CutPrefix(pair, variable+"="); ok && holds(list, true) {
-				return machine.Origin{Kind: machine.OriginContainer, File: "/proc/1/environ"}
+				return []machine.Origin{{Kind: machine.OriginContainer, File: "/proc/1/environ"}}
 			}
 		}
 	}
-	return machine.Origin{}
+	return nil
 }

@@ -46,14 +46,8 @@ func InPython(code []byte) (out []Assignment) {
 
 // ofValue returns where a variable gets a value, the most particular place first.
 func (o *Origins) ofValue(variable, value string) (out []machine.Origin) {
-	for _, l := range o.read(variable) {
-		at := machine.Origin{Kind: l.kind, Name: text.Printable(l.name), File: text.Printable(l.file), Line: l.Line}
-		if l.Value == value && len(out) < 8 && !slices.Contains(out, at) {
-			out = append(out, at)
-		}
-	}
-	if at := ownState(o.Host, variable, func(v string, set bool) bool { return set && v == value }); len(out) == 0 && at.Kind != "" {
-		out = append(out, at)
+	if out = o.inLines(variable, func(l setLine) bool { return l.Value == value }); len(out) == 0 {
+		out = ownState(o.Host, variable, func(v string, set bool) bool { return set && v == value })
 	}
 	return out
 }
@@ -74,7 +68,6 @@ var (
 	}
 	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "BNB_", "PIP_", "UV_"}
 	envSecret   = lazy.Regexp(`(?i)TOKEN|PASSW|SECRET|_KEY$|CREDENTIAL|USERNAME|_AUTH`)
-	// user:password@ or token@ of a URL.
 )
 
 // Environ returns the variables that matter, without credentials.
@@ -93,15 +86,8 @@ func Environ(h *sysroot.Host) map[string]string {
 }
 
 func matters(name string) bool {
-	if envNames[name] {
-		return true
-	}
-	for _, p := range envPrefixes {
-		if strings.HasPrefix(name, p) {
-			return !envSecret().MatchString(name)
-		}
-	}
-	return false
+	begins := func(p string) bool { return strings.HasPrefix(name, p) }
+	return envNames[name] || slices.ContainsFunc(envPrefixes, begins) && !envSecret().MatchString(name)
 }
 
 // Redact removes the credentials of every URL in a text, and control characters.
