@@ -23,13 +23,7 @@ func (e *Env) recover(j *journal) ([]string, error) {
 	if back != "" {
 		said = append(said, fmt.Sprintf("put %s back, which an earlier run had begun to replace", e.Dir))
 	}
-	if err := e.drop(nextLink); err != nil {
-		return said, err
-	}
-	if err := e.sweep(); err != nil {
-		return said, err
-	}
-	if err := e.takeIn(); err != nil {
+	if err := inOrder(func() error { return e.drop(nextLink) }, e.sweep, e.takeIn); err != nil {
 		return said, err
 	}
 	removed, err := e.removeGarbage()

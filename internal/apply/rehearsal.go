@@ -34,26 +34,20 @@ func judge(s plan.Step, said string) error {
 	bad := slices.DeleteFunc(removals(manager, said), func(name string) bool {
 		return slices.ContainsFunc(s.Rehearsal.MayRemove, func(glob string) bool { ok, _ := path.Match(glob, name); return ok })
 	})
-	if err := wouldRemove(bad); err != nil {
-		return err
-	}
-	return wouldDo(unnamed(s.Run.Argv, said))
+	return would(bad, unnamed(s.Run.Argv, said))
 }
 
-func wouldDo(what []string) error {
-	if len(what) == 0 {
-		return nil
+// would refuses what would be removed, or done else, that the plan does not name.
+func would(remove, do []string) error {
+	switch {
+	case len(remove) > 0:
+		return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(remove)), Details: remove,
+			Hints: []string{"nothing was changed; remove them yourself if you can do without them, or keep the driver that is there"}}
+	case len(do) > 0:
+		return &fail.Error{Code: fail.Preflight, Text: "the package manager would do what the plan does not name", Details: do,
+			Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with what the repositories have now"}}
 	}
-	return &fail.Error{Code: fail.Preflight, Text: "the package manager would do what the plan does not name", Details: what,
-		Hints: []string{"nothing was changed; `envfix plan` makes a new plan, with what the repositories have now"}}
-}
-
-func wouldRemove(bad []string) error {
-	if len(bad) == 0 {
-		return nil
-	}
-	return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(bad)), Details: bad,
-		Hints: []string{"nothing was changed; remove them yourself if you can do without them, or keep the driver that is there"}}
+	return nil
 }
 
 // rehearse has the package manager say what an installation or a removal would do,
@@ -79,10 +73,7 @@ func (m host) rehearse(ctx context.Context, s plan.Step) error {
 	if slices.Contains(argv, "remove") { // dnf takes away what it had brought for the driver alone
 		shows = unusedSection().ReplaceAllString(shows, "")
 	}
-	if err := wouldRemove(slices.DeleteFunc(removals(filepath.Base(argv[0]), shows), machine.DriverPackage)); err != nil {
-		return err
-	}
-	return wouldDo(unnamed(argv, shows))
+	return would(slices.DeleteFunc(removals(filepath.Base(argv[0]), shows), machine.DriverPackage), unnamed(argv, shows))
 }
 
 var unusedSection = lazy.Regexp(`(?m)^Removing unused dependencies:\n( .*\n)*`)

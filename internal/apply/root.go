@@ -17,6 +17,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Rooter runs one step with root's rights: itself, or through sudo. It gets the
@@ -149,21 +150,14 @@ func systemHalf(s plan.Step) bool { return s.Root || s.Manual != nil }
 // mayRoot refuses a plan with steps for root where there are no rights, and hands
 // over a script for who has them.
 func (r *run) mayRoot() error {
-	if !slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Root }) {
-		return nil
-	}
-	for _, s := range r.plan.Steps {
-		if s.Root {
-			if err := CheckRoot(r.filled(s)); err != nil {
-				return err
-			}
+	steps := xslices.Filter(r.plan.Steps, func(s plan.Step) bool { return s.Root })
+	for _, s := range steps {
+		if err := CheckRoot(r.filled(s)); err != nil {
+			return err
 		}
 	}
-	if err := r.driverAllowed(); err != nil {
+	if err := r.driverAllowed(); err != nil || r.Root != nil || len(steps) == 0 {
 		return err
-	}
-	if r.Root != nil {
-		return nil
 	}
 	script := RootScript(r.plan)
 	if err := script.Err(); err != nil {
@@ -215,10 +209,7 @@ func RootScript(p *plan.Plan) text.Quoted {
 func (r *run) filled(s plan.Step) plan.Step {
 	if s.Run != nil {
 		run := *s.Run
-		run.Argv = make([]string, len(s.Run.Argv))
-		for i, a := range s.Run.Argv {
-			run.Argv[i] = r.fill(a)
-		}
+		run.Argv = text.Each(s.Run.Argv, r.fill)
 		s.Run = &run
 	}
 	return s

@@ -310,11 +310,9 @@ func (r *run) complete() error {
 	if err != nil {
 		return err
 	}
-	if err := r.flushed(); err != nil {
-		return err
-	}
 	r.gen.Manifest, r.gen.Files, r.gen.Created = sum, files, time.Now().UTC().Format(time.RFC3339)
 	return inOrder(
+		r.flushed,
 		func() error { return system.SyncAll(r.env.root) },
 		point("complete:before-marker"),
 		func() error { return r.env.mark(r.gen) })

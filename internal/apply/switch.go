@@ -88,10 +88,7 @@ func (e *Env) twice(j *journal, id string, first, second [2]string) error {
 		func() error { return e.root.Rename(first[0], first[1]) }); err != nil {
 		return err
 	}
-	err := system.Point(twoRenames + ":between")
-	if err == nil {
-		err = e.root.Rename(second[0], second[1])
-	}
+	err := inOrder(point(twoRenames+":between"), func() error { return e.root.Rename(second[0], second[1]) })
 	if err != nil {
 		return errors.Join(err, e.root.Rename(first[1], first[0]))
 	}
@@ -115,13 +112,10 @@ func (e *Env) restore(j *journal, a Generation) error {
 	}
 	err := system.Exchange(e.root, genPath(a.ID), e.Name)
 	if errors.Is(err, system.ErrNoExchange) {
-		if err := e.drop(nextLink); err != nil {
-			return err
-		}
-		err = e.twice(j, a.ID, [2]string{e.Name, nextLink}, [2]string{genPath(a.ID), e.Name})
-		if err == nil {
-			err = e.root.Remove(nextLink)
-		}
+		err = inOrder(
+			func() error { return e.drop(nextLink) },
+			func() error { return e.twice(j, a.ID, [2]string{e.Name, nextLink}, [2]string{genPath(a.ID), e.Name}) },
+			func() error { return e.root.Remove(nextLink) })
 	}
 	if err != nil {
 		return err
