@@ -230,15 +230,8 @@ func (e *exam) planned() bool {
 
 // knownSM reports whether the compute capability of every NVIDIA GPU is known.
 func (e *exam) knownSM() bool {
-	nvidia := false
-	for _, g := range e.Machine.GPUs {
-		if g.Vendor == machine.NVIDIA {
-			if nvidia = true; g.SM.IsZero() {
-				return false
-			}
-		}
-	}
-	return nvidia
+	unknown := func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.SM.IsZero() }
+	return e.GPU().Of(machine.NVIDIA) && !slices.ContainsFunc(e.Machine.GPUs, unknown)
 }
 
 // newerPython: the Python that somebody has is older than all that builds for this GPU

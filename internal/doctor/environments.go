@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"slices"
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
@@ -43,10 +44,10 @@ const (
 // EnvironmentOf is the row of one place, from what was read of it and the report on it.
 func EnvironmentOf(p machine.PythonPlace, c *read.Case, i *machine.Installation, r Report) Environment {
 	e := Environment{Path: p.Dir, Kind: p.Kind, Python: p.Version, Installed: i}
+	if p.Python == "" {
+		e.Works, e.Why = WorksNot, "its Python is gone"
+	}
 	if c.Torch.Version == "" {
-		if p.Python == "" {
-			e.Works, e.Why = WorksNot, "its Python is gone"
-		}
 		return e
 	}
 	e.Torch = c.Torch.Named()
@@ -54,24 +55,19 @@ func EnvironmentOf(p machine.PythonPlace, c *read.Case, i *machine.Installation,
 		e.CUDA = c.Torch.CUDA.MajorMinor()
 	}
 	if p.Python == "" {
-		e.Works, e.Why = WorksNot, "its Python is gone"
 		return e
 	}
-	gpu := false
-	for _, g := range c.Machine.GPUs {
-		gpu = gpu || g.Visible && (g.Vendor == machine.NVIDIA && !c.Torch.CUDA.IsZero() || g.Vendor == machine.AMD && c.Torch.HIP != "" ||
-			g.Vendor == machine.Apple)
-	}
-	switch r.Verdict {
-	case Unknown:
+	switch {
+	case r.Verdict == Unknown:
 		e.Works = WorksUnknown
-	case Faulty:
+	case r.Verdict == Faulty:
 		e.Works = WorksNot
+	case slices.ContainsFunc(c.Machine.GPUs, func(g machine.GPU) bool {
+		return g.Visible && (g.Vendor == machine.NVIDIA && !c.Torch.CUDA.IsZero() || g.Vendor == machine.AMD && c.Torch.HIP != "" || g.Vendor == machine.Apple)
+	}):
+		e.Works = WorksGPU
 	default:
 		e.Works = WorksCPU
-		if gpu {
-			e.Works = WorksGPU
-		}
 	}
 	for _, f := range r.Findings {
 		if f.Severity == know.Error || e.Works == WorksUnknown {

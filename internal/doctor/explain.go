@@ -48,14 +48,9 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	c.Clues = nil // people's words are for doctor, which has more to hold them against
 	e := newExam(k, c)
 	hits := e.Hits
+	rank := map[bool]int{true: 1} // a symptom comes later
 	slices.SortStableFunc(hits, func(a, b read.Hit) int {
-		if a.Message.Symptom != b.Message.Symptom {
-			if b.Message.Symptom {
-				return -1
-			}
-			return 1
-		}
-		return a.At.Line - b.At.Line
+		return cmp.Or(rank[a.Message.Symptom]-rank[b.Message.Symptom], a.At.Line-b.At.Line)
 	})
 	report := Examine(k, c)
 	answer := Explanation{Format: Format, Matches: []Match{}}

@@ -64,12 +64,7 @@ func knownMachine(e *evidence.Evidence) []Known {
 	}
 	driver, module := "", ""
 	if d := m.Driver; d != nil {
-		if !d.Version.IsZero() {
-			driver = d.Version.String()
-		}
-		if !d.LoadedVersion.IsZero() {
-			module = d.LoadedVersion.String()
-		}
+		driver, module = d.Version.String(), d.LoadedVersion.String()
 	}
 	visible, set := m.Env["CUDA_VISIBLE_DEVICES"]
 	if set && visible == "" {

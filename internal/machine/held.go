@@ -1,5 +1,7 @@
 package machine
 
+import "envfix/internal/text"
+
 // Held is what an environment holds that a plan replaces, with all it takes to
 // install it again beside another torch. It is no part of the facts: only the
 // machine itself has it, and only a plan that replaces the environment asks.
@@ -49,9 +51,5 @@ type DirectURL struct {
 // HeldFrom is what a file of facts tells of the environment: names, versions, and
 // which torch they want.
 func HeldFrom(m Machine) *Held {
-	h := &Held{}
-	for _, p := range m.Installed {
-		h.Dists = append(h.Dists, HeldDist{Name: p.Name, Version: p.Version, Requires: p.Requires})
-	}
-	return h
+	return &Held{Dists: text.Each(m.Installed, func(p Package) HeldDist { return HeldDist{Name: p.Name, Version: p.Version, Requires: p.Requires} })}
 }

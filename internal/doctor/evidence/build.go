@@ -10,8 +10,6 @@ import (
 	"envfix/matrix"
 )
 
-func join(words ...string) string { return strings.Join(words, " ") }
-
 func PythonVersion(s string) version.Python {
 	v, _ := version.ParsePython(s)
 	return v
@@ -21,7 +19,7 @@ func PythonVersion(s string) version.Python {
 func (e *Evidence) PlanCommand() string {
 	words := []string{"envfix", "plan"}
 	if !e.Pasted {
-		return join(words...)
+		return strings.Join(words, " ")
 	}
 	for i, g := range e.Machine.GPUs {
 		name := ""
@@ -44,7 +42,7 @@ func (e *Evidence) PlanCommand() string {
 	if arch := e.Machine.Platform.Arch; arch == "aarch64" && e.Machine.Platform.OS == "linux" {
 		words = append(words, "--arch", arch)
 	}
-	return join(words...)
+	return strings.Join(words, " ")
 }
 
 // Build returns the build of the matrix that is installed.

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 )
 
 // atStart takes what a file sets that every Python of the environment runs when it starts in
@@ -37,16 +38,11 @@ func (e Repair) setting(name string) (machine.Variable, bool) {
 	if e.Files == nil {
 		return machine.Variable{}, false
 	}
-	i := slices.IndexFunc(e.Files.Variables, func(v machine.Variable) bool { return v.Name == name })
-	if i < 0 {
-		return machine.Variable{}, false
+	named := xslices.Filter(e.Files.Variables, func(v machine.Variable) bool { return v.Name == name })
+	if v, ok := xslices.Find(named, func(v machine.Variable) bool { return v.AtStart }); ok || len(named) == 0 {
+		return v, ok // what Python's start sets counts
 	}
-	for _, v := range e.Files.Variables[i:] { // what Python's start sets counts
-		if v.Name == name && v.AtStart {
-			return v, true
-		}
-	}
-	return e.Files.Variables[i], true
+	return named[0], true
 }
 
 // Unset completes a finding about a variable: the files that set it, how it is taken out
@@ -54,9 +50,7 @@ func (e Repair) setting(name string) (machine.Variable, bool) {
 func (e Repair) Unset(f *Finding, name string, ways ...string) {
 	v, found := e.setting(name)
 	if !found {
-		if len(ways) > 0 {
-			f.Do(ways...)
-		}
+		f.Do(ways...)
 		return
 	}
 	given := ways

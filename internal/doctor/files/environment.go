@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -179,12 +180,8 @@ func leftovers(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil || len(e.Files.Leftovers) == 0 {
 		return
 	}
-	var said []evidence.Quote
-	var fix []string
-	for _, l := range e.Files.Leftovers {
-		said = append(said, evidence.Fact("%s", l))
-		fix = append(fix, "remove the directory "+l)
-	}
+	said := text.Each(e.Files.Leftovers, func(l string) evidence.Quote { return evidence.Fact("%s", l) })
+	fix := text.Each(e.Files.Leftovers, func(l string) string { return "remove the directory " + l })
 	out.Find("PY014", evidence.Trifle.Exact(), said...).
 		Say("an upgrade broke off and left " + path.Base(e.Files.Leftovers[0])).
 		Do(fix...).

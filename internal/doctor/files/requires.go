@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -128,9 +129,7 @@ func incomplete(e *evidence.Evidence, ofTorch map[string]bool) (out []trouble) {
 			if d.Link != "" {
 				t.text += fmt.Sprintf(", links to %s, which is not there: an installer's cache that was cleaned", d.Link)
 			}
-			for _, f := range d.Missing[:min(2, len(d.Missing))] {
-				t.said = append(t.said, evidence.Fact("missing: %s", f))
-			}
+			t.said = text.Each(d.Missing[:min(2, len(d.Missing))], func(f string) evidence.Quote { return evidence.Fact("missing: %s", f) })
 		case d.Gone != "" && ours:
 			t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"bring " + d.Gone + " back (a disk that is not mounted?), or `pip install -e DIR` where it is now", "or its wheel: `pip install --force-reinstall --no-deps " + t.again + "`"}
 			t.said = []evidence.Quote{evidence.Fact("%s/direct_url.json", d.Info)}
