@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 // Environments is the answer about every Python environment of a machine.
@@ -69,12 +70,8 @@ func EnvironmentOf(p machine.PythonPlace, c *read.Case, i *machine.Installation,
 	default:
 		e.Works = WorksCPU
 	}
-	for _, f := range r.Findings {
-		if f.Severity == know.Error || e.Works == WorksUnknown {
-			e.Why, e.Check = f.Text, f.Check
-			break
-		}
-	}
+	f, _ := xslices.Find(r.Findings, func(f Finding) bool { return f.Severity == know.Error || e.Works == WorksUnknown })
+	e.Why, e.Check = f.Text, f.Check
 	e.Why = cmp.Or(e.Why, map[string]string{WorksCPU: "no GPU that this build is for can be used here"}[e.Works])
 	return e
 }

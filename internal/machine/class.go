@@ -73,10 +73,7 @@ func (m Machine) WindowsDriver() bool {
 
 // Has returns the package of that name that is installed; nil: none is.
 func (m Machine) Has(name string) *Package {
-	if i := slices.IndexFunc(m.Installed, func(p Package) bool { return p.Name == name }); i >= 0 {
-		return &m.Installed[i]
-	}
-	return nil
+	return xslices.At(m.Installed, func(p Package) bool { return p.Name == name })
 }
 
 // Minor is the Python as a request names it: 3.12, or 3.14t of a free-threaded one.

@@ -27,6 +27,14 @@ func Find[T any](of []T, wanted func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
+// At returns where the first element is that is wanted; nil for none.
+func At[T any](of []T, wanted func(T) bool) *T {
+	if i := slices.IndexFunc(of, wanted); i >= 0 {
+		return &of[i]
+	}
+	return nil
+}
+
 // Add appends an element that is not there yet.
 func Add[T comparable](to []T, x T) []T {
 	if slices.Contains(to, x) {

@@ -16,7 +16,6 @@ type (
 	Allocation = read.Allocation
 	Usage      = read.Usage
 	Workload   = read.Workload
-	Imported   = read.Imported
 	Severity   = know.Severity
 	Limit      = know.Limit
 )

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
+	"envfix/internal/xslices"
 )
 
 // Made reports whether conda installed the torch of the environment that is looked at,
@@ -46,20 +47,11 @@ func (e Conda) Again(d machine.DistFiles) []string {
 }
 
 func (e Conda) Package(name string) *read.Package {
-	for i := range e.Packages {
-		if p := &e.Packages[i]; p.Name == name && p.Tool == "conda" && p.Channel != "pypi" {
-			return p
-		}
-	}
-	return nil
+	return xslices.At(e.Packages, func(p read.Package) bool { return p.Name == name && p.Tool == "conda" && p.Channel != "pypi" })
 }
 
 func (e Conda) PipPackage(name string) *read.Package {
-	for i := range e.Packages {
-		if p := &e.Packages[i]; p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") &&
-			!strings.HasPrefix(p.At.Text, "Successfully") {
-			return p
-		}
-	}
-	return nil
+	return xslices.At(e.Packages, func(p read.Package) bool {
+		return p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") && !strings.HasPrefix(p.At.Text, "Successfully")
+	})
 }

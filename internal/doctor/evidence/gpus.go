@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 // OnlyForeign reports whether GPUs are known, and none of them is NVIDIA's.
@@ -48,12 +49,7 @@ func (e *Evidence) identify() {
 }
 
 func (e GPU) First(vendor string) *machine.GPU {
-	for i := range e.Machine.GPUs {
-		if e.Machine.GPUs[i].Vendor == vendor {
-			return &e.Machine.GPUs[i]
-		}
-	}
-	return nil
+	return xslices.At(e.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == vendor })
 }
 
 // Visible are NVIDIA's GPUs that programs can use.

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // SaidDriver is the driver of which a message says only what CUDA it supports: "too old
@@ -37,22 +38,13 @@ func (e *Evidence) SaidDriver() version.Dotted {
 // Has returns where the first message of these ids stood; ok is false where none
 // was found.
 func (e *Evidence) Has(ids ...string) (read.Evidence, bool) {
-	for _, h := range e.Hits {
-		if slices.Contains(ids, h.Message.ID) {
-			return h.At, true
-		}
-	}
-	return read.Evidence{}, false
+	h, ok := xslices.Find(e.Hits, func(h read.Hit) bool { return slices.Contains(ids, h.Message.ID) })
+	return h.At, ok
 }
 
 // Hit returns the first message of an id.
 func (e *Evidence) Hit(id string) *read.Hit {
-	for i := range e.Hits {
-		if e.Hits[i].Message.ID == id {
-			return &e.Hits[i]
-		}
-	}
-	return nil
+	return xslices.At(e.Hits, func(h read.Hit) bool { return h.Message.ID == id })
 }
 
 // noDevice are the messages that say no more than that no GPU can be used.

@@ -204,11 +204,9 @@ type Package struct {
 
 // A Library is one shared library as the loader finds it.
 type Library struct {
-	Name    string // libcudnn.so.9
-	Path    string
-	Version version.Dotted // zero: unknown
-	Via     string         // LD_LIBRARY_PATH, ldconfig, runpath; "" unknown
-	At      Evidence
+	Name string // libcudnn.so.9
+	Path string
+	At   Evidence
 }
 
 // An Allocation holds the numbers of one "out of memory" message, in bytes.

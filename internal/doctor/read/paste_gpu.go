@@ -5,6 +5,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/xslices"
 )
 
 var nameRE = lazy.Regexp(`(?i)` + nameExpr)
@@ -130,11 +131,10 @@ func (r *Reader) pci(text string, s Evidence) {
 
 // pciID notes a GPU that the kernel names by its PCI id alone.
 func (r *Reader) pciID(id string, s Evidence) {
-	for i := range r.c.Machine.GPUs {
-		if g := &r.c.Machine.GPUs[i]; g.Vendor == machine.NVIDIA && (g.PCIID == "" || g.PCIID == id) {
-			g.PCIID = id
-			return
-		}
+	unnamed := func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && (g.PCIID == "" || g.PCIID == id) }
+	if g := xslices.At(r.c.Machine.GPUs, unnamed); g != nil {
+		g.PCIID = id
+		return
 	}
 	r.c.Machine.GPUs = append(r.c.Machine.GPUs,
 		machine.GPU{Index: len(r.c.Machine.GPUs), Vendor: machine.NVIDIA, PCIID: id, Evidence: machine.FromPCI})
@@ -159,11 +159,9 @@ func (r *Reader) capability(name string, sm machine.SM, s Evidence) {
 
 func (r *Reader) gfx(gfx string, s Evidence) {
 	r.say(&r.c.From.GFX, s)
-	for i := range r.c.Machine.GPUs {
-		if g := &r.c.Machine.GPUs[i]; g.Vendor == machine.AMD && g.GFX == "" {
-			g.GFX = gfx
-			return
-		}
+	if g := xslices.At(r.c.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.AMD && g.GFX == "" }); g != nil {
+		g.GFX = gfx
+		return
 	}
 	if len(r.c.Machine.GPUs) == 0 {
 		r.c.Machine.GPUs = append(r.c.Machine.GPUs,

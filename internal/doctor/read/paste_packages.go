@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/xslices"
 )
 
 // packageReaders read lists of packages (pip, conda, uv, collect_env) and what
@@ -229,12 +230,7 @@ var torchVersion = lazy.Regexp(`^\d\.\d+\.\d+[\w.+]*$`)
 
 // installed returns the first package of a name.
 func (c *Case) Installed(name string) *Package {
-	for i := range c.Packages {
-		if c.Packages[i].Name == name {
-			return &c.Packages[i]
-		}
-	}
-	return nil
+	return xslices.At(c.Packages, func(p Package) bool { return p.Name == name })
 }
 
 // answerVerb begins a line that people write below a call: "return False".

@@ -38,12 +38,7 @@ func Switches(h *sysroot.Host) int {
 // keeps 15 bytes, and for its package.
 func Fabric(h *sysroot.Host) *machine.Fabric {
 	f := &machine.Fabric{}
-	for _, pid := range h.Procs().PIDs() {
-		if strings.HasPrefix(h.Procs().Of(pid).Name(), "nv-fabricmanage") {
-			f.Running = true
-			break
-		}
-	}
+	f.Running = slices.ContainsFunc(h.Procs().PIDs(), func(pid int) bool { return strings.HasPrefix(h.Procs().Of(pid).Name(), "nv-fabricmanage") })
 	status := string(h.Bytes("/var/lib/dpkg/status", sysroot.MaxFile))
 	if fabricRow().MatchString(status) {
 		if m := fabricPackage().FindStringSubmatch(status); m != nil {

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // maxLog is the most that is read of the kernel's log; the kernel's own buffer has
@@ -183,13 +184,11 @@ func AboutUnusable(lines []string, gpus []machine.GPU) []string {
 // errorOf finds the entry of the same error of the same device, or makes one; nil
 // where there are too many.
 func errorOf(list *[]machine.KernelError, e machine.KernelError) *machine.KernelError {
-	for i := range *list {
-		if o := &(*list)[i]; o.PCIAddress == e.PCIAddress && o.Number == e.Number && o.Switch == e.Switch {
-			return o
-		}
-	}
-	if len(*list) == 100 {
-		return nil
+	same := xslices.At(*list, func(o machine.KernelError) bool {
+		return o.PCIAddress == e.PCIAddress && o.Number == e.Number && o.Switch == e.Switch
+	})
+	if same != nil || len(*list) == 100 {
+		return same
 	}
 	*list = append(*list, e)
 	return &(*list)[len(*list)-1]
