@@ -42,7 +42,8 @@ func TestCondaOwner(t *testing.T) {
 func TestFaultOfAnother(t *testing.T) {
 	root := testenv.Tree(t, map[string]string{"v/bin/python3.12": "x", "v/lib/python3.11/site-packages/a": "", "usr/lib/python3.11/os.py": ""})
 	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
-	for name, want := range map[string]string{"python3.12": machine.PythonOther, "python3.11": ""} {
+	for _, c := range [][2]string{{"python3.12", machine.PythonOther}, {"python3.11", ""}} { // in this order: the first is there
+		name, want := c[0], c[1]
 		_ = os.Rename(root+"/v/bin/python3.12", root+"/v/bin/"+name)
 		_ = os.Symlink(name, root+"/v/bin/python")
 		e := Env{Dir: "/v", Python: machine.Python{Version: "3.11.7"}, Sites: []string{"/v/lib/python3.11/site-packages"}}
