@@ -21,11 +21,13 @@ type person struct {
 	said bool   // the system was read, and not taken for granted
 	into string // the interpreter that uv pip has to be told of; "" none
 
-	managed bool // the Python that was examined is the system's, which pip refuses to change (PEP 668)
+	container bool
+	managed   bool // the Python that was examined is the system's, which pip refuses to change (PEP 668)
 }
 
 func (e *exam) person() person {
-	p := person{os: e.Machine.Platform.OS, wsl: e.Machine.Platform.Environment == machine.WSL2, pip: "pip"}
+	around := e.Machine.Platform.Environment
+	p := person{os: e.Machine.Platform.OS, wsl: around == machine.WSL2, container: around == machine.Container, pip: "pip"}
 	pythons := e.Machine.Pythons
 	p.managed = !e.Pasted && e.Files != nil && len(pythons) > 0 && pythons[0].ExternallyManaged && !slices.ContainsFunc(pythons, func(y machine.Python) bool { return y.Active })
 	p.said = !e.Pasted || !e.From.OS.IsZero() || p.wsl
@@ -72,9 +74,9 @@ func usual(c *know.Check) remedy { return remedy{c.ID, c.Fix, c.Places} }
 // place can.
 func (e *exam) ways(r remedy, said []string) []string {
 	p := e.person()
-	out := e.rendered(e.ofPlace(r, p), p, said)
-	if c := usual(e.Check(r.check)); len(out) == 0 && r.places == nil && len(c.places[e.place(c, p)]) > 0 {
-		out = e.rendered(e.ofPlace(c, p), p, said)
+	out := e.rendered(r.ofPlace(p), p, said)
+	if c := usual(e.Check(r.check)); len(out) == 0 && r.places == nil && len(c.places[c.place(p)]) > 0 {
+		out = e.rendered(c.ofPlace(p), p, said)
 	}
 	switch {
 	case len(out) > 0:
@@ -104,19 +106,19 @@ func (e *exam) rendered(ways []string, p person, said []string) (out []string) {
 }
 
 // place is where the person is, as the data names it.
-func (e *exam) place(r remedy, p person) string {
+func (r remedy) place(p person) string {
 	switch {
 	case p.wsl:
 		return "wsl"
-	case e.Machine.Platform.Environment == machine.Container && len(r.places["container"]) > 0:
+	case p.container && len(r.places["container"]) > 0:
 		return "container"
 	}
 	return p.os
 }
 
 // ofPlace is what the remedy says for the place of the person, where it says another.
-func (e *exam) ofPlace(r remedy, p person) []string {
-	if ways := r.places[e.place(r, p)]; len(ways) > 0 && p.said {
+func (r remedy) ofPlace(p person) []string {
+	if ways := r.places[r.place(p)]; len(ways) > 0 && p.said {
 		return ways
 	}
 	return r.fix

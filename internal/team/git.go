@@ -44,8 +44,8 @@ func (t *Team) gitNotes(ctx context.Context) []string {
 	return out
 }
 
-// fromWindows reports whether the lock has the line ends that Git for Windows makes.
-func (t *Team) fromWindows() bool {
-	b, err := ReadFile(t.path(lock.File))
+// fromWindows reports whether a file has the line ends that Git for Windows makes.
+func fromWindows(file string) bool {
+	b, err := ReadFile(file)
 	return err == nil && bytes.Contains(b, []byte("\r\n"))
 }

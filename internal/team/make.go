@@ -61,7 +61,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	if old == nil {
 		r.Notes = append(r.Notes, t.defaultedPythons(m.drafts)...)
 	}
-	if old == nil || t.fromWindows() {
+	if old == nil || fromWindows(t.path(lock.File)) {
 		r.Notes = append(r.Notes, t.gitNotes(ctx)...)
 	}
 	r.Notes = append(r.Notes, w.unfollowed...)
