@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,23 +85,10 @@ var helpers = []string{"/usr/local/libexec/envfix", "/usr/local/bin/envfix", "/u
 // sameProgram reports whether a file holds what this program is.
 func sameProgram(self string) func(path string) bool {
 	return func(path string) bool {
-		a, err := fileSum(self)
-		b, err2 := fileSum(path)
+		_, a, err := system.FileSum(self)
+		_, b, err2 := system.FileSum(path)
 		return err == nil && err2 == nil && a == b
 	}
-}
-
-func fileSum(path string) (sum [sha256.Size]byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return sum, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return sum, err
-	}
-	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
 func viaSudo(sudo string) apply.Rooter {

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -111,14 +112,11 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	keys := make(chan byte, 8)
-	reads := isTerminal(os.Stdin)
-	if reads {
-		if old, err := term.MakeRaw(int(os.Stdin.Fd())); err == nil {
-			defer term.Restore(int(os.Stdin.Fd()), old)
-			go readKeys(keys)
-		} else {
-			reads = false
-		}
+	d, paused := drawer{style: style(stdout())}, false
+	if old, err := term.MakeRaw(int(os.Stdin.Fd())); err == nil { // it is a terminal
+		defer term.Restore(int(os.Stdin.Fd()), old)
+		go readKeys(keys)
+		d.head = "   q quits, p pauses"
 	}
 	views := make(chan verdict.View)
 	go func() {
@@ -133,10 +131,6 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 	}()
 	io.WriteString(stdout(), "\x1b[?25l") // hide the cursor
 	defer io.WriteString(stdout(), "\x1b[?25h")
-	d, paused := drawer{style: style(stdout())}, false
-	if reads {
-		d.head = "   q quits, p pauses"
-	}
 	d.last = verdict.View{Time: time.Now().Format(time.RFC3339), Notes: []string{"looking for a second …"}}
 	d.draw(d.head)
 	for {
@@ -146,11 +140,8 @@ func watchScreen(ctx context.Context, w *observe.Watch) error {
 			case 'q', 'Q', 3, 4: // Ctrl-C and Ctrl-D are bytes in raw mode
 				return drain(stop, views)
 			case 'p', 'P', ' ':
-				if paused = !paused; paused {
-					d.draw(d.head + "   PAUSED")
-				} else {
-					d.draw(d.head)
-				}
+				paused = !paused
+				d.draw(d.head + say.If(paused, "   PAUSED"))
 			}
 		case v, ok := <-views:
 			if !ok {

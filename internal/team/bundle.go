@@ -16,6 +16,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -172,7 +173,7 @@ func (t *Team) finishBundle(dir string, l *lock.Lock, sums map[string]string) er
 // save receives a wheel into path unless it is there already, and keeps it only
 // with the pinned SHA-256.
 func (f *fileFacts) save(ctx context.Context, w lock.Wheel, path string) error {
-	if _, sum, err := fileSum(path); err == nil && sum == w.Hashes.SHA256 {
+	if _, sum, err := system.FileSum(path); err == nil && sum == w.Hashes.SHA256 {
 		return nil
 	}
 	resp, err := f.do(ctx, http.MethodGet, w.URL)
@@ -208,16 +209,4 @@ func (f *fileFacts) Write(b []byte) (int, error) {
 		f.came(int64(len(b)))
 	}
 	return len(b), nil
-}
-
-// fileSum returns the length and the SHA-256 of a file.
-func fileSum(path string) (int64, string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return n, hex.EncodeToString(h.Sum(nil)), err
 }

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/system"
 	"envfix/internal/xslices"
 )
 
@@ -127,7 +128,7 @@ func (t *Team) local(packages []lock.Package) error {
 			}
 			k.Directory.Path = way
 		case k.Archive != nil && k.Archive.Path != "":
-			size, sum, err := fileSum(k.Archive.Path)
+			size, sum, err := system.FileSum(k.Archive.Path)
 			if err != nil {
 				return fmt.Errorf("%s: %w", k.Name, err)
 			}
