@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
-	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -284,7 +284,7 @@ func installedTorch(patient *read.Case) (v, build string) {
 		if d.Name != "torch" || !ours {
 			continue
 		}
-		text := say.Either(d.Module != "", d.Module, d.Version)
+		text := cmp.Or(d.Module, d.Version)
 		if v == "" || d.Module != "" {
 			v, build = version.SplitLocal(text)
 		}
@@ -300,19 +300,11 @@ func installedTorch(patient *read.Case) (v, build string) {
 // activated reports whether all that a plan does is in the activate script
 // already: then it is the shell that does not use it.
 func activated(p *plan.Plan) bool {
-	for _, s := range p.Steps {
+	return !slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
 		if s.Block == nil {
-			return false
+			return true
 		}
 		text, err := system.ReadFile(strings.ReplaceAll(s.Block.Path, "{gen}", p.Target.Dir), 1<<20)
-		if err != nil {
-			return false
-		}
-		for _, l := range s.Block.Lines {
-			if !strings.Contains(string(text), l+"\n") {
-				return false
-			}
-		}
-	}
-	return true
+		return err != nil || slices.ContainsFunc(s.Block.Lines, func(l string) bool { return !strings.Contains(string(text), l+"\n") })
+	})
 }

@@ -89,11 +89,8 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 	if err == nil {
 		dir = filepath.Join(dir, "envfix", "resolved")
 	}
-	driver := ""
-	if q.Machine.Driver != nil {
-		driver = q.Machine.Driver.Version.String()
-	}
-	key := system.Key(buildVersion, missing, q.Request, q.Machine.GPUs, driver, q.Machine.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf)
+	h := q.Machine
+	key := system.Key(buildVersion, missing, q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf)
 	if a := system.Kept[propose.Answer](dir, key); a != nil {
 		return a, nil
 	}

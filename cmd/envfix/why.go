@@ -167,10 +167,7 @@ func whyMachine(h machine.Machine, python string) string {
 	if parts == nil {
 		parts = []string{"a machine without a GPU"}
 	}
-	if h.Driver != nil {
-		parts = append(parts, "driver "+h.Driver.Version.String())
-	}
-	return strings.Join(append(parts, "Python "+python), ", ")
+	return say.List(", ", append(parts, say.With("driver ", h.DriverVersion(), ""), "Python "+python)...)
 }
 
 // whyWords lists every rule's word on one build.

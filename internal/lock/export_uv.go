@@ -109,13 +109,17 @@ func indexName(url string) string {
 	if label, ok := strings.CutPrefix(rest, "download.pytorch.org/whl/"); ok {
 		rest = "pytorch-" + label
 	}
-	name := strings.Map(func(r rune) rune {
+	return Slug(rest)
+}
+
+// Slug is a text as a part of a name: 2.9.1 is 2-9-1.
+func Slug(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '-'
-	}, rest)
-	return strings.Trim(name, "-")
+	}, s), "-")
 }
 
 func platformMarker(m Match) string {

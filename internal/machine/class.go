@@ -56,6 +56,14 @@ func classGPU(g GPU) GPU {
 	return c
 }
 
+// DriverVersion is that of its driver; "" none, or nobody knows.
+func (m Machine) DriverVersion() string {
+	if m.Driver == nil {
+		return ""
+	}
+	return m.Driver.Version.String()
+}
+
 // NVIDIA are the compute capabilities of its NVIDIA GPUs.
 func (m Machine) NVIDIA() (sms []SM) {
 	for _, g := range m.GPUs {

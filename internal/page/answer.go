@@ -200,12 +200,9 @@ func machineLines(h machine.Machine) []string {
 	if len(out) == 0 {
 		out = append(out, "no GPU")
 	}
-	if h.Driver != nil {
-		out = append(out, "driver "+h.Driver.Version.String())
-	}
 	p := h.Platform
-	s := p.OS + " " + p.Arch + say.If(p.Environment != "" && p.Environment != machine.Bare, " ("+p.Environment+")")
-	return append(out, s)
+	return say.All(append(out, say.With("driver ", h.DriverVersion(), ""),
+		p.OS+" "+p.Arch+say.If(p.Environment != "" && p.Environment != machine.Bare, " ("+p.Environment+")"))...)
 }
 
 // commandLine is a command as a shell takes it.

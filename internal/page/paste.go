@@ -91,9 +91,6 @@ func wordsOf(h machine.Machine) Words {
 // foundIn says what a text told of the machine, without what it did not.
 func foundIn(h machine.Machine) []string {
 	name := func(g machine.GPU) string { return text.Clip(strings.TrimPrefix(g.Name, "NVIDIA "), 80) }
-	out := say.All(say.Counted(text.Each(h.GPUs, name))...)
-	if h.Driver != nil && !h.Driver.Version.IsZero() {
-		out = append(out, "driver "+h.Driver.Version.String())
-	}
-	return say.All(append(out, say.If(h.Platform.OS != "", strings.TrimSpace(h.Platform.OS+" "+h.Platform.Arch)))...)
+	return say.All(append(say.Counted(text.Each(h.GPUs, name)), say.With("driver ", h.DriverVersion(), ""),
+		say.If(h.Platform.OS != "", strings.TrimSpace(h.Platform.OS+" "+h.Platform.Arch)))...)
 }

@@ -24,7 +24,7 @@ func (t *Team) Read() (*lock.Lock, error) { return read(t.path(lock.File)) }
 func (t *Team) Present() (*lock.Lock, error) {
 	l, err := t.Read()
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, noLock()
+		return nil, fail.Wrong("there is no "+lock.File+" here", "`envfix lock --help` says how to make one")
 	}
 	return l, err
 }
@@ -39,10 +39,6 @@ func read(path string) (*lock.Lock, error) {
 	}
 	l, err := lock.Decode(b)
 	return l, fail.Wrap(fail.Integrity, err)
-}
-
-func noLock() *fail.Error {
-	return fail.Wrong("there is no "+lock.File+" here", "`envfix lock --help` says how to make one")
 }
 
 // At reads a lock from a file of any name or from a folder, and returns the folder

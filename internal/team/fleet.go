@@ -194,7 +194,7 @@ func (t FleetTarget) split(p fleet.Pair) []FleetTarget {
 // of the same name.
 func nameTargets(all []FleetTarget) {
 	for i := range all {
-		all[i].Name = slug(all[i].facts["build"])
+		all[i].Name = strings.ToLower(lock.Slug(all[i].facts["build"]))
 	}
 	for _, key := range []string{"torch", "os", "arch", "libc", "python", "gpu", "driver"} {
 		groups := map[string][]int{}
@@ -205,24 +205,11 @@ func nameTargets(all []FleetTarget) {
 			differ := slices.ContainsFunc(same, func(i int) bool { return all[i].facts[key] != all[same[0]].facts[key] })
 			for _, i := range same {
 				if differ && all[i].facts[key] != "" {
-					all[i].Name += "-" + slug(all[i].facts[key])
+					all[i].Name += "-" + strings.ToLower(lock.Slug(all[i].facts[key]))
 				}
 			}
 		}
 	}
-}
-
-// slug is a text as a part of a profile's name: 2.9.1 is 2-9-1.
-func slug(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '-'
-	}, s), "-")
 }
 
 // Strayed names the members of targets that would not follow their own profile of a

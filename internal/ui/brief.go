@@ -175,7 +175,9 @@ func (v *view) briefPackages(k *plan.Keep) {
 		v.row("packages", k.Why)
 		return
 	}
-	names := text.Each(k.Changes, func(c plan.Change) string { return strings.TrimSpace(c.Name + " " + arrow(c)) })
+	names := text.Each(k.Changes, func(c plan.Change) string {
+		return strings.TrimSpace(c.Name + " " + c.From + say.With(" → ", c.To, ""))
+	})
 	names = say.Few(names, shownChanges, "%d more")
 	count := func(of int, what string) string { return say.If(of > 0, fmt.Sprintf("%d %s", of, what)) }
 	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")), count(len(k.Leaves), "cannot stay"))
@@ -189,10 +191,6 @@ func (v *view) briefPackages(k *plan.Keep) {
 		}
 		v.row("", strings.TrimSpace(l.Name+" "+l.Version)+" cannot stay: "+l.Why)
 	}
-}
-
-func arrow(c plan.Change) string {
-	return say.Either(c.To == "", c.From, c.From+" → "+c.To)
 }
 
 // fullSteps shows the steps that reach beyond the environment, each with its exact

@@ -22,7 +22,7 @@ func Facts(m machine.Machine, verbose bool, s Style) string {
 		f.b.WriteString("\n" + use)
 	}
 	f.section("NVIDIA driver", f.driverRows(m))
-	f.section("CUDA toolkits", toolkitRows(m))
+	f.section("CUDA toolkits", text.Each(m.Toolkits, func(t machine.Toolkit) [2]string { return [2]string{t.Version.String(), Clean(t.Path)} }))
 	f.section("Pythons", f.pythonRows(m))
 	f.section("Installed", f.installedRows(m))
 	f.section("Tools", f.toolRows(m))
@@ -136,10 +136,6 @@ func (f *factSheet) driverRows(m machine.Machine) (r rows) {
 		r.add("known", knownFrom(d.Evidence))
 	}
 	return r
-}
-
-func toolkitRows(m machine.Machine) [][2]string {
-	return text.Each(m.Toolkits, func(t machine.Toolkit) [2]string { return [2]string{t.Version.String(), Clean(t.Path)} })
 }
 
 func (f *factSheet) pythonRows(m machine.Machine) [][2]string {

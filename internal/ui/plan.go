@@ -138,18 +138,12 @@ var decisions = map[resolver.Decision]string{
 	resolver.Partial:         "one build serves some of the GPUs",
 	resolver.Split:           "every GPU can be served, but not by one environment",
 	resolver.UseVendorIndex:  "only the vendor's own index serves this machine",
+	resolver.NoSolution:      "nothing fits",
+	resolver.NeedTarget:      "this is not the machine that will run it: name that one",
 }
 
 // Answer is what was decided, in words.
-func Answer(d resolver.Decision) string {
-	switch d {
-	case resolver.NoSolution:
-		return "nothing fits"
-	case resolver.NeedTarget:
-		return "this is not the machine that will run it: name that one"
-	}
-	return decisions[d]
-}
+func Answer(d resolver.Decision) string { return decisions[d] }
 
 func (v *view) choice(p *plan.Plan) {
 	v.line("")

@@ -353,8 +353,5 @@ func subject(p *plan.Plan) string {
 	if len(parts) == 0 {
 		parts = append(parts, "no GPU")
 	}
-	if h.Driver != nil {
-		parts = append(parts, say.With("driver ", h.Driver.Version.String(), ""))
-	}
-	return who + " (" + say.List("; ", append(parts, say.With("Python ", p.Basis.Request.Python, ""))...) + ")"
+	return who + " (" + say.List("; ", append(parts, say.With("driver ", h.DriverVersion(), ""), say.With("Python ", p.Basis.Request.Python, ""))...) + ")"
 }
