@@ -113,13 +113,16 @@ func indexName(url string) string {
 }
 
 // Slug is a text as a part of a name: 2.9.1 is 2-9-1.
-func Slug(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+func Slug(s string) string { return strings.Trim(Plain(s, '-'), "-") }
+
+// Plain is a text in which something else stands for what is neither a letter nor a digit.
+func Plain(s string, otherwise rune) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
-		return '-'
-	}, s), "-")
+		return otherwise
+	}, s)
 }
 
 func platformMarker(m Match) string {
