@@ -2,27 +2,12 @@ package matrix
 
 import "envfix/internal/machine"
 
-// Covers reports whether a build has code for a GPU: native, a cubin that runs
-// on it; ptx, PTX that its driver can compile for it. The rule is PyTorch's own
-// (torch/cuda/__init__.py): a cubin for X.y runs on X.z with z >= y, with the
-// exceptions of CubinRules; an `a` cubin on that one capability only, an `f`
-// cubin on its family.
-func (m *Matrix) Covers(b *Build, sm machine.SM) (native, ptx bool) {
-	return m.codeCovers(b.Native, b.PTX, sm)
-}
-
-// LibraryCovers is Covers for a library of the stack.
-func (m *Matrix) LibraryCovers(l *Library, sm machine.SM) (native, ptx bool) {
-	return m.codeCovers(l.Native, l.PTX, sm)
-}
-
-// ExtensionCovers is Covers for a wheel of an extension; a wheel whose code was
-// not read covers nothing.
-func (m *Matrix) ExtensionCovers(e *Extension, sm machine.SM) (native, ptx bool) {
-	return m.codeCovers(e.Native, e.PTX, sm)
-}
-
-func (m *Matrix) codeCovers(cubins, ptxs []Code, sm machine.SM) (native, ptx bool) {
+// Covers reports whether the code of a build, a library or a wheel is for a GPU: native, a
+// cubin that runs on it; ptx, PTX that its driver can compile for it. Code that was not read
+// covers nothing. The rule is PyTorch's own (torch/cuda/__init__.py): a cubin for X.y runs on
+// X.z with z >= y, with the exceptions of CubinRules; an `a` cubin on that one capability
+// only, an `f` cubin on its family.
+func (m *Matrix) Covers(cubins, ptxs []Code, sm machine.SM) (native, ptx bool) {
 	for _, c := range cubins {
 		native = native || m.cubinRuns(c, sm)
 	}

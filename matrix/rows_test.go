@@ -37,7 +37,7 @@ func TestCovers(t *testing.T) {
 			t.Errorf("no %s %s %s", c.torch, c.build, c.platform)
 			continue
 		}
-		native, ptx := m.Covers(b, machine.MustSM(c.sm))
+		native, ptx := m.Covers(b.Native, b.PTX, machine.MustSM(c.sm))
 		if native != c.native || ptx != c.ptx {
 			t.Errorf("%s %s %s on %s: %v %v, want %v %v", c.torch, c.build, c.platform, c.sm, native, ptx, c.native, c.ptx)
 		}
@@ -63,7 +63,7 @@ func TestCodes(t *testing.T) {
 		{"7.2", "", "7.5", false, false},
 	} {
 		l := &Library{Native: codesOf(t, c.cubins), PTX: codesOf(t, c.ptx)}
-		native, jit := m.LibraryCovers(l, machine.MustSM(c.sm))
+		native, jit := m.Covers(l.Native, l.PTX, machine.MustSM(c.sm))
 		if native != c.native || jit != c.jit {
 			t.Errorf("%q %q on %s: %v %v, want %v %v", c.cubins, c.ptx, c.sm, native, jit, c.native, c.jit)
 		}

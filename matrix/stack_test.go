@@ -113,7 +113,7 @@ func sorted(s string) string {
 // stackRow is a row of the table: torch's own code, the core stack, the libraries
 // that have only PTX, the further ones that have nothing.
 func stackRow(m *Matrix, b *Build, sm machine.SM) []string {
-	native, ptx := m.Covers(b, sm)
+	native, ptx := m.Covers(b.Native, b.PTX, sm)
 	code := "no"
 	if native {
 		code = "cubin"
@@ -126,7 +126,7 @@ func stackRow(m *Matrix, b *Build, sm machine.SM) []string {
 		if p.Library == nil {
 			continue
 		}
-		n, j := m.LibraryCovers(p.Library, sm)
+		n, j := m.Covers(p.Library.Native, p.Library.PTX, sm)
 		switch {
 		case n:
 		case p.Core && j:

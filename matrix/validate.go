@@ -232,10 +232,10 @@ func (c *checker) brackets() {
 		if has == nil || not == nil {
 			continue
 		}
-		if yes, _ := c.m.Covers(has, b.SM); !yes {
+		if yes, _ := c.m.Covers(has.Native, has.PTX, b.SM); !yes {
 			c.fault(b.Source, "%s is said to have code for %s, and has none", b.Has, b.SM)
 		}
-		if yes, _ := c.m.Covers(not, b.SM); yes {
+		if yes, _ := c.m.Covers(not.Native, not.PTX, b.SM); yes {
 			c.fault(b.Source, "%s is said to have no code for %s, and has it", b.Not, b.SM)
 		}
 		named[b.SM.String()+b.Has+b.Not] = true
@@ -279,8 +279,8 @@ func (c *checker) edge(older, newer *Build, named map[string]bool) {
 		return fmt.Sprintf("%s %s %s-%s", b.Release.Torch, b.Label, b.OS, b.Arch)
 	}
 	for _, a := range c.m.Arches {
-		was, _ := c.m.Covers(older, a.SM)
-		is, _ := c.m.Covers(newer, a.SM)
+		was, _ := c.m.Covers(older.Native, older.PTX, a.SM)
+		is, _ := c.m.Covers(newer.Native, newer.PTX, a.SM)
 		switch {
 		case was && !is && !named[a.SM.String()+name(older)+name(newer)]:
 			c.fault(newer.Source, "%s has no code for %s, which %s has, and no bracket says so", name(newer), a.SM, name(older))

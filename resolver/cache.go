@@ -135,7 +135,7 @@ func (c *cache) pythons(b *matrix.Build) (low, high py) {
 // covers is matrix.Covers, remembered.
 func (s *problem) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
 	v := remembered(s.cache.code, codeKey{b, sm}, func() [2]bool {
-		native, ptx := s.m.Covers(b, sm)
+		native, ptx := s.m.Covers(b.Native, b.PTX, sm)
 		return [2]bool{native, ptx}
 	})
 	return v[0], v[1]
@@ -151,7 +151,7 @@ func (s *problem) findGap(b *matrix.Build, sm machine.SM) (g gap) {
 		if l.Library == nil || !l.Core && l.Package != "nccl" {
 			continue
 		}
-		if native, ptx := s.m.LibraryCovers(l.Library, sm); native || ptx {
+		if native, ptx := s.m.Covers(l.Library.Native, l.Library.PTX, sm); native || ptx {
 			continue
 		}
 		switch {

@@ -120,7 +120,7 @@ func (q packages) missingFor(e *matrix.Extension, c code) string {
 		}
 		covered := len(c.rows) == 0
 		for _, row := range c.rows {
-			native, ptx := q.a.p.m.ExtensionCovers(row, g.SM)
+			native, ptx := q.a.p.m.Covers(row.Native, row.PTX, g.SM)
 			covered = covered || native || ptx || len(c.rows) == 1 && row != e && !speaksFor(row, e, g.SM)
 		}
 		if covered {

@@ -275,7 +275,7 @@ func (q remarks) codeRemarks(e extension, b *matrix.Build) []string {
 		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}
 	}
 	for _, g := range q.a.gpus {
-		if native, ptx := q.a.p.m.ExtensionCovers(e.row, g.SM); !native && ptx {
+		if native, ptx := q.a.p.m.Covers(e.row.Native, e.row.PTX, g.SM); !native && ptx {
 			return []string{fmt.Sprintf("%s %s has only PTX for %s: its kernels are compiled at their first use", e.name, e.row.Version, gpuName(g))}
 		}
 	}

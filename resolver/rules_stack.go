@@ -68,7 +68,7 @@ func (q *attempt) stackWarnings(b *matrix.Build, faults []string) []string {
 		for _, g := range q.gpus {
 			name := libraryName(l.Package) + " "
 			named := slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, name) })
-			if native, ptx := q.p.m.LibraryCovers(l.Library, g.SM); !native && ptx && !named {
+			if native, ptx := q.p.m.Covers(l.Library.Native, l.Library.PTX, g.SM); !native && ptx && !named {
 				ptxLibs = append(ptxLibs, name+l.Version)
 				break
 			}

@@ -100,7 +100,7 @@ func pickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*m
 	for _, b := range r.Builds {
 		s := ui.ShownBuild{Build: b}
 		if !sm.IsZero() {
-			native, ptx := m.Covers(b, sm)
+			native, ptx := m.Covers(b.Native, b.PTX, sm)
 			switch {
 			case native:
 				s.Runs = "native"

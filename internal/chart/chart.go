@@ -225,7 +225,7 @@ func (d *drawing) code(b *matrix.Build, g machine.GPU) State {
 	if g.Vendor != machine.NVIDIA {
 		return Native
 	}
-	if native, _ := d.m.Covers(b, g.SM); native {
+	if native, _ := d.m.Covers(b.Native, b.PTX, g.SM); native {
 		return Native
 	}
 	return PTX

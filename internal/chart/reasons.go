@@ -38,7 +38,7 @@ func (d *drawing) empty(rel *matrix.Release, h machine.Machine) Cell {
 // codeFor reports whether a build has code that a GPU of its vendor runs; of AMD's the
 // data has a table of its own.
 func (d *drawing) codeFor(b *matrix.Build, g machine.GPU) bool {
-	native, ptx := d.m.Covers(b, g.SM)
+	native, ptx := d.m.Covers(b.Native, b.PTX, g.SM)
 	return native || ptx || g.Vendor != machine.NVIDIA && g.Vendor != machine.AMD
 }
 

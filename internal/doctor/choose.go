@@ -212,7 +212,7 @@ func (e *exam) native(c *resolver.Choice, h machine.Machine) bool {
 	}
 	b, ok := r.Build(c.Build, h.Platform.OS, h.Platform.Arch)
 	return ok && !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool {
-		cubin, _ := e.Matrix.Covers(b, g.SM)
+		cubin, _ := e.Matrix.Covers(b.Native, b.PTX, g.SM)
 		return g.Vendor == machine.NVIDIA && !cubin
 	})
 }

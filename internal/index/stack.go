@@ -190,7 +190,7 @@ func served(m *matrix.Matrix, counts map[string]Fatbins, pkg string) string {
 		for _, f := range counts {
 			n := serves(m, f, sm)
 			native = native && n
-			_, jit := m.LibraryCovers(&matrix.Library{PTX: parseCodes(f.PTX)}, sm)
+			_, jit := m.Covers(nil, parseCodes(f.PTX), sm)
 			any = any && (n || (jit && pkg != "cusparselt" && pkg != "nvshmem"))
 		}
 		return native, any
@@ -201,7 +201,7 @@ func serves(m *matrix.Matrix, f Fatbins, sm machine.SM) bool {
 	usable, best := 0, 0
 	for name, n := range f.Native {
 		best = max(best, n)
-		if ok, _ := m.LibraryCovers(&matrix.Library{Native: parseCodes(map[string]int{name: n})}, sm); ok {
+		if ok, _ := m.Covers(parseCodes(map[string]int{name: n}), nil, sm); ok {
 			usable += n
 		}
 	}
@@ -222,7 +222,7 @@ func parseCodes(names map[string]int) []matrix.Code {
 
 func servedByRow(m *matrix.Matrix, l *matrix.Library) string {
 	return servedList(m, func(sm machine.SM) (native, any bool) {
-		native, ptx := m.LibraryCovers(l, sm)
+		native, ptx := m.Covers(l.Native, l.PTX, sm)
 		return native, native || ptx
 	})
 }
@@ -271,12 +271,12 @@ func libraryRow(m *matrix.Matrix, counts map[string]Fatbins, j stackJob) *matrix
 		if !slices.Contains(words, sm.String()) {
 			continue
 		}
-		if runs, _ := m.LibraryCovers(l, sm); runs {
+		if runs, _ := m.Covers(l.Native, l.PTX, sm); runs {
 			continue
 		}
 		code := matrix.Code{SM: sm}
 		for _, other := range judgedGPUs(m) { // does it serve one that is not served?
-			if runs, _ := m.LibraryCovers(&matrix.Library{Native: []matrix.Code{code}}, other); runs && !slices.Contains(words, other.String()) {
+			if runs, _ := m.Covers([]matrix.Code{code}, nil, other); runs && !slices.Contains(words, other.String()) {
 				code.Suffix = "a"
 			}
 		}

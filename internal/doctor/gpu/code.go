@@ -141,7 +141,7 @@ func reachOfGPU(e *evidence.Evidence, sm machine.SM) reach {
 		return r
 	}
 	if b, ok := e.Build(); ok {
-		native, ptx := e.Matrix.Covers(b, sm)
+		native, ptx := e.Matrix.Covers(b.Native, b.PTX, sm)
 		if native || ptx {
 			return covered
 		}
@@ -176,7 +176,7 @@ func reachOfRelease(e *evidence.Evidence, sm machine.SM) reach {
 			continue
 		}
 		r := gpuTooNew
-		if native, ptx := e.Matrix.Covers(b, sm); native || ptx {
+		if native, ptx := e.Matrix.Covers(b.Native, b.PTX, sm); native || ptx {
 			r = covered
 		} else if slices.ContainsFunc(b.Native, func(c matrix.Code) bool { return sm.Less(c.SM) }) {
 			r = gpuTooOld
