@@ -216,7 +216,7 @@ func (b *builder) recipe(d resolver.DriverChoice) (*recipe, string) {
 	case slices.Contains([]string{"rhel", "rocky", "almalinux", "ol", "centos", "amzn"}, p.Distro):
 		return b.redhat(d.Branch, open)
 	case p.Distro == "fedora":
-		return b.fedora(open)
+		return b.dnf("fedora"+majorOf(p.DistroVersion), open) // dnf5, whose versionlock is built in
 	case p.Distro == "sles" || strings.HasPrefix(p.Distro, "opensuse") || strings.Contains(p.DistroLike, "suse"):
 		return b.suse(d.Branch, open)
 	case strings.Contains(p.DistroLike, "ubuntu"):

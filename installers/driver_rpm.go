@@ -105,11 +105,6 @@ func (b *builder) redhat(branch string, open bool) (*recipe, string) {
 	return r, ""
 }
 
-// fedora has dnf5, whose versionlock is built in.
-func (b *builder) fedora(open bool) (*recipe, string) {
-	return b.dnf("fedora"+majorOf(b.h.Platform.DistroVersion), open)
-}
-
 // suse has zypper, and a package for each branch.
 func (b *builder) suse(branch string, open bool) (*recipe, string) {
 	p := b.h.Platform

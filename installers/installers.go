@@ -38,16 +38,11 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 	}
 	p.Steps, p.Keep, p.Driver.Version, p.Partial = b.steps, b.kept, orNull(b.driverVersion), b.partial
 	if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Verify != nil }) {
-		p.EnvFixes = append(p.EnvFixes, onPath(p))
+		p.EnvFixes = append(p.EnvFixes, plan.EnvFix{Variable: "PATH", Action: "prepend", Why: "so that `python` is this environment's",
+			Value: strings.TrimSuffix(p.Target.Dir+"/"+p.Interpreter(), "/python")})
 	}
 	p.Warnings = slices.Concat(saidElsewhere(p.Warnings, p.Keep), b.warnings)
 	return p, nil
-}
-
-// onPath puts the environment's programs first.
-func onPath(p *plan.Plan) plan.EnvFix {
-	return plan.EnvFix{Variable: "PATH", Action: "prepend", Value: strings.TrimSuffix(p.Target.Dir+"/"+p.Interpreter(), "/python"),
-		Why: "so that `python` is this environment's"}
 }
 
 // describe copies what was decided.

@@ -177,7 +177,7 @@ func (c *keeper) cannot(d machine.HeldDist) dropped {
 			return dropped{why: why, again: c.mayAsk(d) && !builtHere(d)}
 		}
 	}
-	if c.copyable(d) || label != "" && c.fromTorchsIndex(label) {
+	if c.copyable(d) || label != "" && c.b.choice.Index != nil && label == c.b.choice.Build { // on its index
 		return dropped{}
 	}
 	if d.Origin != nil {
@@ -214,12 +214,6 @@ func (c *keeper) notOnIndex(d machine.HeldDist, label string) string {
 		return "was built here from source, and only wheels are installed"
 	}
 	return ""
-}
-
-// fromTorchsIndex reports whether a version with this label is the chosen build's,
-// and so on the index of that.
-func (c *keeper) fromTorchsIndex(label string) bool {
-	return c.b.choice.Index != nil && label == c.b.choice.Build
 }
 
 // builtHere reports a wheel that no index takes: "linux_x86_64" says nothing of

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,8 @@ func (f *Files) onPlatform(p machine.Platform) bool {
 			return false
 		}
 	}
-	return f.OS != "macos" || !macosBefore(p.DistroVersion, f.MacOS)
-}
-
-func macosBefore(text string, floor version.Dotted) bool {
-	v, err := version.ParseDotted(text)
-	return err == nil && v.Less(floor)
+	v, err := version.ParseDotted(p.DistroVersion)
+	return f.OS != "macos" || err != nil || !v.Less(f.MacOS)
 }
 
 // tagAdmits reports whether a wheel of this tag loads in a Python such as 3.12, or
@@ -68,12 +65,7 @@ func atMost(digits string, n int) bool {
 
 // loadsIn reports whether one of the tags admits a Python.
 func (f *Files) loadsIn(python string) bool {
-	for tag := range strings.FieldsSeq(f.Tags) {
-		if tagAdmits(tag, python) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(f.Tags), func(tag string) bool { return tagAdmits(tag, python) })
 }
 
 // Loads reports whether a wheel loads on a system in a Python; "": in any.

@@ -240,7 +240,7 @@ func withinModel(q, n []string) bool {
 			return false
 		}
 	}
-	return containsAll(n, q)
+	return !slices.ContainsFunc(q, func(w string) bool { return !slices.Contains(n, w) })
 }
 
 // withinPro: as withinModel, with PRO left out: "RTX 4500" is RTX PRO 4500.
@@ -316,10 +316,6 @@ func Unsaid(name string, d Device) (near, foreign []string) {
 		}
 	}
 	return near, foreign
-}
-
-func containsAll(n, q []string) bool {
-	return !slices.ContainsFunc(q, func(w string) bool { return !slices.Contains(n, w) })
 }
 
 // otherVendor recognises GPUs of other vendors that the table does not list: the

@@ -70,8 +70,8 @@ func (s chooser) hasVendor(accel string) bool {
 // elsewhere answers for a host that is not the one that will compute: an image
 // build or a login node. Its own GPUs decide nothing; GPUs named by flags do.
 func (s chooser) elsewhere() *outcome {
-	if s.p.described() {
-		return nil
+	if len(s.p.gpus) > 0 && !slices.ContainsFunc(s.p.gpus, func(g machine.GPU) bool { return g.Evidence != machine.FromFlag }) {
+		return nil // the machine at hand is not the target
 	}
 	hint := "name the target: `--gpu NAME --driver VERSION`, or `--facts FILE` of the machine that will compute"
 	switch s.p.env() {

@@ -160,7 +160,7 @@ var ofAnyBase = []func(*attempt, *matrix.Build) *Reason{policyRule, pythonRule, 
 func (q fits) goesWith(f, b *matrix.Build) *Reason {
 	row, r := f.Framework, q.a.p.asks(f)
 	if n, other := q.a.p.frameworks().brokenNeed(row.Package, r.Spec, row.Versions); n != nil {
-		return q.a.no(n.Source, "it %s", needText(n, other))
+		return q.a.no(n.Source, "it works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(other.Text, 80))
 	}
 	if f == b {
 		return nil

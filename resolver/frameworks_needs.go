@@ -1,11 +1,9 @@
 package resolver
 
 import (
-	"fmt"
 	"slices"
 
 	"envfix/internal/pep508"
-	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -30,11 +28,6 @@ func (s frameworks) brokenNeed(name string, specs ...version.Specifier) (*matrix
 		}
 	}
 	return nil, pep508.Requirement{}
-}
-
-// needText says a broken need as the end of a sentence that begins with the package.
-func needText(n *matrix.Need, r pep508.Requirement) string {
-	return fmt.Sprintf("works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(r.Text, 80))
 }
 
 // frameworkHolds are the limits that the frameworks of a request set, beside a build, on

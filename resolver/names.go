@@ -31,14 +31,12 @@ func Misnamed(m *matrix.Matrix, r Request) error {
 	return naming{&problem{m: m, req: request{Request: r}}}.checkNames()
 }
 
-// stands reports whether a name stands for packages of several CUDAs.
-func (s naming) stands(name string) bool {
-	return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return plainName(f.Package) == name })
-}
-
 // checkNames returns the first [NameError] of the requirements that AsNamed does not
 // let pass.
 func (s naming) checkNames() error {
+	several := func(name string) bool { // it stands for packages of several CUDAs
+		return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return plainName(f.Package) == name })
+	}
 	var famous []string
 	for _, r := range s.p.req.Requirements {
 		if slices.Contains(s.p.req.AsNamed, r.Name) || r.URL != "" {
@@ -46,7 +44,7 @@ func (s naming) checkNames() error {
 		}
 		real, meant := s.p.m.KnownName(r.Name)
 		switch {
-		case s.stands(r.Name) && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
+		case several(r.Name) && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
 		case meant.Meant != "":
 			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why}
 		case real || len(r.Name) < 4:

@@ -58,18 +58,12 @@ func (s advice) wayOut(o, made *outcome, better func(*Choice) bool) *Choice {
 	c := made.reached(o)
 	switch {
 	case c == nil || c.Torch == "" && s.p.lead == "" || !better(c),
-		made.Decision == InstallCPU && len(s.p.gpus) > 0,  // no way out for a GPU
-		o.Decision == UpgradeDriver && made.Choice == nil, // what is sought is a way without the driver
-		otherDriver(o, made):                              // a second change
+		made.Decision == InstallCPU && len(s.p.gpus) > 0,                        // no way out for a GPU
+		o.Decision == UpgradeDriver && made.Choice == nil,                       // what is sought is a way without the driver
+		o.settled() != nil && o.Driver.Branch == "" && made.Driver.Branch != "": // a second change
 		return nil
 	}
 	return c
-}
-
-// otherDriver reports whether a changed question needs a driver installed where
-// the answer at hand leads to something without one.
-func otherDriver(o, made *outcome) bool {
-	return o.settled() != nil && o.Driver.Branch == "" && made.Driver.Branch != ""
 }
 
 // settled is the choice that an answer leads to: its own, or after the driver

@@ -135,12 +135,6 @@ func (s *problem) inContainer() bool {
 	return s.env() == machine.Container || s.env() == machine.ContainerBuild
 }
 
-// described reports whether the GPUs were named by flags: then the machine at
-// hand is not the target even where it is an image build or a login node.
-func (s *problem) described() bool {
-	return len(s.gpus) > 0 && !slices.ContainsFunc(s.gpus, func(g machine.GPU) bool { return g.Evidence != machine.FromFlag })
-}
-
 // A driver is the NVIDIA driver as the rules see it: the installed one, or the
 // one that would be there after a change.
 type driver struct {
@@ -167,7 +161,9 @@ func (s *problem) installed() driver {
 	if s.h.Platform.OS == "linux" && !d.windows {
 		d.module = s.h.Driver.KernelModule
 	}
-	d.branch = branchOf(s.m, d.version)
+	// The newest whose number is not above the driver's major: that also reads Windows numbers,
+	// which count on within a branch (581.29 is of 580, 566.03 of 565).
+	d.branch, _ = xslices.Find(s.m.Branches, func(b matrix.Branch) bool { return b.Number <= d.version.Major() })
 	d.cuda = d.branch.CUDA
 	return d
 }
@@ -198,14 +194,6 @@ func (s *problem) onBranch(b matrix.Branch, gpus []machine.GPU) driver {
 	}
 	d.module = s.moduleFor(gpus)
 	return d
-}
-
-// branchOf returns the branch of a driver: the newest whose number is not above
-// the driver's major. That also reads Windows numbers, which count on within a
-// branch (581.29 is of 580, 566.03 of 565).
-func branchOf(m *matrix.Matrix, v version.Dotted) matrix.Branch {
-	b, _ := xslices.Find(m.Branches, func(b matrix.Branch) bool { return b.Number <= v.Major() }) // newest first
-	return b
 }
 
 // gpuName is a GPU in a sentence: "Tesla V100 (7.0)". Names come from outside,

@@ -109,7 +109,8 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 	all = slices.CompactFunc(all, func(a, b version.Python) bool { return a.Compare(b) == 0 })
 	var out []PackageRelease
 	for _, v := range all[:min(len(all), mostReleases)] {
-		t := s.p.asking(r.Name, func(q *pep508.Requirement) { q.Spec, q.Text = exactly(v), r.Name+"=="+v.String() })
+		spec, _ := version.ParseSpecifier("==" + v.String())
+		t := s.p.asking(r.Name, func(q *pep508.Requirement) { q.Spec, q.Text = spec, r.Name+spec.String() })
 		if t == nil {
 			continue
 		}
@@ -121,11 +122,6 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 		out = append(out, p)
 	}
 	return out
-}
-
-func exactly(v version.Python) version.Specifier {
-	s, _ := version.ParseSpecifier("==" + v.String())
-	return s
 }
 
 // release says what an answer means for the one release that it was asked about.

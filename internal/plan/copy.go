@@ -2,8 +2,6 @@ package plan
 
 import (
 	_ "embed"
-
-	"envfix/internal/text"
 )
 
 // copyProgram is what the new environment's Python runs to copy packages; see [Copy].
@@ -21,9 +19,4 @@ const (
 // of the new environment begins before the copies are made.
 func (c Copy) Argv(python, dir, to string) []string {
 	return append([]string{python, "-I", "-S", "-c", copyProgram, dir, to}, c.Packages...)
-}
-
-// copy writes the program once, and runs it.
-func (s *script) copy(c Copy) {
-	s.Add("user \"$gen\"/bin/python -I -S -c %s \"$target\" %s %s\n", quote(copyProgram), quote(CopiedDir), text.Join(Run{Argv: c.Packages}.words(), " "))
 }

@@ -125,7 +125,8 @@ func (s *script) variables() {
 		s.Add("from=${1:-1} # the step to begin with, after one that is done by hand\n")
 	}
 	s.Add("target=%s\n", quote(s.p.Target.Dir))
-	if s.p.Target.InPlace || !s.buildsAside() {
+	aside := func(t Step) bool { return !t.Root && t.Manual == nil } // what is for an administrator needs no place
+	if s.p.Target.InPlace || !slices.ContainsFunc(s.p.Steps, aside) {
 		s.Add("gen=$target\n")
 	} else {
 		s.Add("gen=$PWD/.envfix/gens/$(date +%%Y%%m%%d%%H%%M%%S)\nmkdir -p \"$PWD/.envfix/gens\"\n")
@@ -138,12 +139,6 @@ func (s *script) variables() {
 			s.tools(*step.Run)
 		}
 	}
-}
-
-// buildsAside reports whether the script needs a place for a new environment: one
-// for an administrator does not.
-func (s *script) buildsAside() bool {
-	return slices.ContainsFunc(s.p.Steps, func(t Step) bool { return !t.Root && t.Manual == nil })
 }
 
 // step writes one step. Where a person has to do one in between, every step can
@@ -184,7 +179,7 @@ func (s *script) action(i int, step Step) {
 			s.Add("rm -r %s\n", quote(CopiedDir))
 		}
 	case step.Copy != nil:
-		s.copy(*step.Copy)
+		s.Add("user \"$gen\"/bin/python -I -S -c %s \"$target\" %s %s\n", quote(copyProgram), quote(CopiedDir), text.Join(Run{Argv: step.Copy.Packages}.words(), " "))
 	case step.Write != nil && step.Root:
 		s.rootWrite(*step.Write)
 	case step.Write != nil:

@@ -36,8 +36,9 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s", s.Package, s.Index, named[s.Index], place(c.Index)))
 		}
 	}
+	sourced := slices.ContainsFunc(p.Sources, func(s Source) bool { return s.Package == "torch" })
 	for _, i := range p.Indexes {
-		if i.Explicit || p.sourced("torch") {
+		if i.Explicit || sourced {
 			continue
 		}
 		if l := Label(i.URL); l != "" && l != c.Build {
@@ -47,10 +48,6 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 		}
 	}
 	return out
-}
-
-func (p *Project) sourced(name string) bool {
-	return slices.ContainsFunc(p.Sources, func(s Source) bool { return s.Package == name })
 }
 
 func isTorch(name string) bool {
