@@ -38,15 +38,14 @@ type staticAnswer struct {
 func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir string, w io.Writer) error {
 	proved := apply.ProvedOf(dir)
 	h := thisMachine(ctx, f.place.dir, false)
-	files := probe.EnvFiles(probeOptions(dir))
-	var dists []machine.DistFiles
-	if files != nil {
-		dists = files.Dists
-	}
 	host, _ := os.Hostname() // where it has none, whoever collects this names it
 	a := staticAnswer{Format: 1, Host: host, Class: json.RawMessage(h.ClassLine())}
 	switch {
 	case proved != nil:
+		var dists []machine.DistFiles
+		if files := probe.EnvFiles(probeOptions(dir)); files != nil {
+			dists = files.Dists
+		}
 		a.Wrong = apply.Static(proved, f.gpus, h, dists)
 		a.Torch, a.GPUs = proved.Torch, proved.GPUs
 		if len(a.Wrong) == 0 && proved.GPUs > 0 {
@@ -69,8 +68,8 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 				a.Wrong = append(a.Wrong, x.Text)
 			}
 		}
-		if len(a.Wrong) == 0 {
-			a.Wrong = apply.Static(nil, f.gpus, h, dists)
+		if len(a.Wrong) == 0 { // fewer GPUs than were asked for
+			a.Wrong = apply.Static(nil, f.gpus, h, nil)
 		}
 	}
 	a.OK, a.Wrong = len(a.Wrong) == 0, append([]string{}, a.Wrong...)

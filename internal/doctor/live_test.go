@@ -164,6 +164,13 @@ var liveCases = []liveCase{
 	{"shared memory of a megabyte", func(c *read.Case) {
 		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Size: 1 << 20, Free: 1 << 20}}
 	}, "MG001", []string{"1 MiB", "remount"}, true},
+	{"a copy of torch that is not imported", func(c *read.Case) {
+		other := c.Files.Dists[0]
+		other.Module = "2.2.2"
+		other.Info, other.Version, other.Files, other.Absent = "/shared/torch-2.2.2.dist-info", "2.2.2", 9000, 158
+		c.Files.Sites = append(c.Files.Sites, "/shared")
+		c.Files.Dists = append(c.Files.Dists, other)
+	}, "", nil, false},
 	{"no NVML beside a kernel module", func(c *read.Case) {
 		c.Machine.Driver.Evidence, c.Machine.Notes = machine.FromProc, []string{"nvml: library not found"}
 	}, "DRV003", []string{"libnvidia-ml.so.1", "nvidia-utils-"}, true},

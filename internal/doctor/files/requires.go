@@ -57,7 +57,7 @@ func installed(e *evidence.Evidence, out *evidence.Findings) {
 			others = append(others, u)
 		}
 	}
-	again(e, out, append(all, incomplete(e, ofTorch)...))
+	again(e, out, append(all, incomplete(e, first, ofTorch)...))
 	conflicts(e, out, others, ofTorch)
 }
 
@@ -108,10 +108,13 @@ func restorable(e *evidence.Evidence, spec string) bool {
 }
 
 // incomplete: files that RECORD lists are missing, or libraries have other sizes.
-func incomplete(e *evidence.Evidence, ofTorch map[string]bool) (out []trouble) {
+func incomplete(e *evidence.Evidence, first map[string]machine.DistFiles, ofTorch map[string]bool) (out []trouble) {
 	for _, d := range e.Files.Dists {
 		if strings.HasPrefix(d.Name, "nvidia-") && ofTorch["torch"] && len(ofTorch) > 2 && !ofTorch[d.Name] {
 			continue // another torch's, which nothing asks for
+		}
+		if used, here := first[d.Name]; here && used.Info != d.Info {
+			continue // a copy that is not imported
 		}
 		ours := ofTorch[d.Name] || slices.ContainsFunc(d.Requires, func(line string) bool { r, err := pep508.Parse(line, ""); return err == nil && r.Name == "torch" })
 		t := trouble{check: "PY011", proof: evidence.Likely, again: d.Name + "==" + d.Version, file: d.Info}

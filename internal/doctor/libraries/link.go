@@ -149,7 +149,7 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 	switch {
 	case l.Dist != "":
 		f := out.Find("PY019", evidence.Likely, said, e.Torch.CUDAAt).
-			Says("%s needs %s, which the torch that is here does not bring: it was built for another CUDA", l.Dist, l.Library).
+			Says("%s needs %s, which the torch that is here does not bring: it was built for another torch, or another CUDA", l.Dist, l.Library).
 			Do("the wheel of "+l.Dist+" for torch "+e.Torch.Named(), "`envfix plan "+l.Dist+"` names a pair that fits")
 		if !l.Module {
 			f.As(evidence.Warning)

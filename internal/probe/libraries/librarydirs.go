@@ -139,7 +139,7 @@ func IsELF(file string) bool {
 // extension asks for them. What a wheel carries itself has a name of its own
 // (auditwheel adds a hash).
 var brought = lazy.Regexp(
-	`^lib(torch|torch_cpu|torch_cuda|torch_python|torch_hip|c10|c10_cuda|c10_hip|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`,
+	`^lib((?:torch|c10)(?:_\w+)?|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so(\.\d+)*$`,
 )
 
 // AddLinks adds what a library asks for.
