@@ -52,7 +52,7 @@ func (q packages) of(places []offer, v version.Python, b *matrix.Build) []offer 
 	for _, o := range places {
 		switch {
 		case v.IsZero() && strings.Contains(o.row.URL, "{version}"), !v.IsZero() && !q.a.p.cache.admits(o.row.Versions, v),
-			len(o.row.Torch) == 0 && !q.pinAdmits(o.row.Package, v, b.Release.Torch):
+			len(o.row.Torch) == 0 && (!q.pinAdmits(o.row.Package, v, b.Release.Torch) || q.a.unmetNeed(o.row.Package, v, b) != ""):
 			continue
 		}
 		o.version = v.String()
@@ -312,19 +312,18 @@ func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
 
 // command is how an offer is installed, and what is known of it.
 func (q packages) command(name string, o offer, b *matrix.Build) string {
-	url := o.url(q.a, b)
+	url, ask := o.url(q.a, b), name
+	if o.row.Pin != "" {
+		ask += "==" + o.fill(o.row.Pin, q.a, b)
+	}
 	switch {
 	case o.row.SHA256 != "":
 		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file",
 			name, o.version, torchName(b), url, o.row.SHA256, name)
 	case o.row.Kind == "index":
 		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)",
-			name, name, url, torchName(b))
+			name, ask, url, torchName(b))
 	case o.row.Kind == "find-links":
-		ask := name
-		if o.row.Pin != "" {
-			ask += "==" + o.fill(o.row.Pin, q.a, b)
-		}
 		return fmt.Sprintf("%s has a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)", name, ask, url, torchName(b))
 	}
 	return fmt.Sprintf("%s %s is built for %s by its project: `pip install --no-deps %s` (not proven: nobody saw the file or its hash)",
