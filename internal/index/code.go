@@ -33,6 +33,7 @@ type Code struct {
 	Lacks                   string // what it asks for and no package that it requires brings: "CUDA 12, cuDNN 9"
 	JIT                     bool   // torch and CUDA's sources, and no library: compiled at the first use
 	Partial                 bool   // some library was too large for the limit
+	Unsure                  bool   // so that nobody knows whether it holds its CUDA
 }
 
 // The libraries that say which CUDA a wheel is for, on Linux and on Windows.
@@ -116,6 +117,7 @@ func (k *Code) ofCUDA(found *links, meta *Metadata) {
 	if opened != "" {
 		k.Lacks = "CUDA " + opened
 	}
+	k.Unsure = k.Partial && opened == ""
 	if k.CuDNN != "" {
 		k.Lacks = strings.TrimPrefix(k.Lacks+", cuDNN "+k.CuDNN, ", ")
 	}
@@ -334,6 +336,9 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	}
 	if k.Lacks != "" {
 		f.Warning = "it brings no " + strings.ReplaceAll(k.Lacks, ", ", " and no ") + ": they are taken from a torch of that CUDA beside it, else installed apart"
+	}
+	if k.Unsure && k.CUDA != "" {
+		f.Warning = "whether it brings CUDA " + k.CUDA + " was not read: if not, that is taken from a torch of that CUDA beside it, else installed apart"
 	}
 	for _, c := range append(slices.Clone(e.Native), e.PTX...) {
 		if f.MinSM.IsZero() || c.SM.Less(f.MinSM) {

@@ -44,6 +44,7 @@ type Loop struct {
 	Removed   []matrix.Removed
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
 	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
+	Later     func(name string) bool   // its sources build without CUDA's compiler, and compile their kernels at the first use
 	NoCode    func(name string) string // why a package's sources serve no GPU that is here; "" they do, or it is not known
 
 	shelf *shelf
@@ -226,7 +227,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 		case family(q.Name) || q.URL != "":
 		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource:
 			why := l.NoCode(q.Name)
-			if q.From == "" && (why != "" || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
+			if q.From == "" && !l.Later(q.Name) && (why != "" || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
 			}
 			if why != "" {
@@ -262,7 +263,7 @@ func family(name string) bool { return name == "torch" || slices.Contains(resolv
 func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds bool) error {
 	loosened := false
 	var fallback *Answer
-	if l.build(ctx, a, r, l.pinned(a, r), nil, builds); ctx.Err() != nil {
+	if l.build(ctx, a, r, append(l.pinned(a, r), a.Plain...), nil, builds); ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for {

@@ -77,7 +77,11 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 		if s.Read != "" {
 			known = "its requirements were read from the " + s.Read + " in its archive, nothing of it was run"
 		}
-		a.say("%s %s is only a source distribution (%s): %s; it is built at apply", s.Name, s.Version, s.needs(), known)
+		needs := s.needs()
+		if l.Later(s.Name) {
+			needs = "its kernels are compiled at their first use, with nvcc of torch's own CUDA and a C++ compiler, which nothing here brings"
+		}
+		a.say("%s %s is only a source distribution (%s): %s; it is built at apply", s.Name, s.Version, needs, known)
 	}
 }
 
