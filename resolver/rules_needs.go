@@ -137,8 +137,12 @@ func (q *attempt) releasedWith(r pep508.Requirement, b *matrix.Build) string {
 	if !q.p.cache.admits(r.Spec, v) && q.loadsToo(r, b) {
 		return ""
 	}
-	if len(q.unmet(name, b)) == 0 {
-		return ""
+	read := xslices.Filter(q.p.wheels(name), func(e *matrix.Extension) bool { return !e.Sdist && e.Version.Compare(v) == 0 })
+	loads := func(e *matrix.Extension) bool {
+		return q.packages().wheelRefusal(pep508.Requirement{Name: name}, e, b) == ""
+	}
+	if len(q.unmet(name, b)) == 0 || len(read) > 0 && !slices.ContainsFunc(read, loads) {
+		return "" // or the default index has it for another CUDA
 	}
 	return v.String()
 }

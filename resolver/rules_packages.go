@@ -303,7 +303,8 @@ func (q packages) passedRefusal(r pep508.Requirement) *Reason {
 	if e := q.ofOtherSystem(r); e != nil {
 		return q.a.no(e.Source, "%s %s is one wheel for every system, and its libraries are for %s alone", r.Name, e.Version, e.OS)
 	}
-	if rows := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" && (q.a.accel == cuda || len(q.a.p.versionsOf(r.Name)) == 0) {
+	if rows := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" &&
+		(q.a.accel == cuda || len(q.a.p.versionsOf(r.Name)) == 0) {
 		where := "it has to be built from its source"
 		if rows[0].Note != "" && rows[0].Kind == "build" {
 			where += " (" + rows[0].Note + ")"
