@@ -227,7 +227,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 		case family(q.Name) || q.URL != "":
 		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource:
 			why := l.NoCode(q.Name)
-			if q.From == "" && !l.Later(q.Name) && (why != "" || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
+			if q.From == "" && !l.Later(q.Name) && (why != "" || l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
 			}
 			if why != "" {
