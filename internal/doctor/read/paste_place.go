@@ -299,7 +299,7 @@ var factReaders = []reader{
 		says(func(c *Case) *Evidence { return &c.Containers.NVIDIARuntime }),
 	},
 	{
-		`^ii +nvidia-container-toolkit\b|nvidia-container-toolkit\S* (?:is )?already (?:the newest|installed)|` +
+		`^ii +nvidia-container-toolkit\b|nvidia-container-toolkit\S* (?:is |was )?(?:already )?(?:the newest|installed\b)|` +
 			`nvidia-container-toolkit-1\.\d+\.\d+-|NVIDIA Container (?:Toolkit CLI|Runtime Hook) version|"nvidia-container-runtime"|` +
 			`(?:have|has|had) (?:\w+ ){0,4}nvidia-container-toolkit installed|installed (?:the )?nvidia[- ]container[- ]toolkit`,
 		says(func(c *Case) *Evidence { return &c.Containers.Toolkit }),

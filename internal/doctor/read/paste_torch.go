@@ -212,10 +212,19 @@ func printed(call string) string {
 	return strings.Join(names, ",")
 }
 
+// notThere is an installer that finds no such version.
+var notThere = lazy.Regexp(`(?i)\bno version of torch|could not find a version|no matching distribution`)
+
 // torch notes a version of torch. What torch says itself wins over a list of
 // packages, and that over what people write.
 func (r *Reader) torch(v string, rank int, s Evidence) {
 	t := &r.c.Torch
+	if notThere().MatchString(s.Text) {
+		if strings.HasPrefix(v, t.Version) && t.Rank <= ByLabel { // it was asked for, and is not here
+			t.Version, t.Label, t.Rank, t.NoCUDA, t.CUDA = "", "", 0, false, version.Dotted{}
+		}
+		return
+	}
 	if v == "" || rank <= t.Rank {
 		return
 	}
