@@ -68,6 +68,9 @@ func (f doctorFlags) fixes(r doctor.Report, p *read.Case) string {
 func nothingFound(r doctor.Report, p *read.Case, look ui.Style) string {
 	switch {
 	case p.Pasted && !r.OK:
+		if f := doctor.Heard(p); f != nil {
+			return findingText(*f, true, look) + "\n" + nothingNamed
+		}
 		return nothingNamed
 	case p.Pasted && !p.Says.Finished.IsZero():
 		return "nothing is wrong, as far as this text goes: it shows the GPU at work\n" +

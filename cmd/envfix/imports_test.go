@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"internal/planning":          {"internal/describe", "internal/fail", "internal/plan", "internal/pep508", "internal/version", "installers", "resolver", "matrix", "internal/machine"},
 	"internal/doctor/read":       {"internal/doctor/know", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/doctor/evidence":   {"internal/managers", "internal/doctor/read", "internal/doctor/know", "internal/plan", "matrix", "internal/machine", "internal/version"},
-	"internal/doctor":            {"internal/managers", "internal/doctor/read", "internal/doctor/know", "internal/doctor/evidence", "internal/plan", "internal/planning", "internal/describe", "resolver", "internal/machine", "internal/pep508", "internal/version"},
+	"internal/doctor":            {"internal/closure", "internal/managers", "internal/doctor/read", "internal/doctor/know", "internal/doctor/evidence", "internal/plan", "internal/planning", "internal/describe", "resolver", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/fleet":             {"internal/lock", "internal/describe", "internal/fail", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/chart":             {"internal/describe", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/page":              {"*"},             // the web page's answers

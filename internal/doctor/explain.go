@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/closure"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/xslices"
@@ -154,12 +155,32 @@ func told(p read.Printed) Match {
 		return m
 	}
 	maps.Copy(m.Captures, p.Slots)
+	if module := m.Captures["module"]; module != "" {
+		if top, names := closure.Brings(module); len(names) > 0 {
+			m.Captures["package"] = names[0]
+		} else {
+			m.Captures["unread"] = top
+		}
+		p.Slots = m.Captures
+	}
 	text, ways := p.Told()
 	m.Message, m.Text = c.ID, text
 	if !p.Warning() || c.Warns {
 		m.Cause, m.Fix = c.Cause, append(m.Fix, ways...)
 	}
 	return m
+}
+
+// Heard is the last error of a text that is known by what prints it, or as a kind of
+// sentence, for where nothing names a cause; nil where there is none.
+func Heard(c *read.Case) *Finding {
+	for _, p := range slices.Backward(c.Printed) {
+		if p.Class != nil && !p.Warning() && !p.Class.Question {
+			m := told(p)
+			return &Finding{Cause: m.Cause, Severity: m.Severity, Text: m.Text, Evidence: []string{p.At.String()}, Fix: m.Fix}
+		}
+	}
+	return nil
 }
 
 // quoteOf is the line that a finding stands on, without its number.

@@ -137,6 +137,9 @@ func harmless(l string) bool { return logged().MatchString(l) && !troubled().Mat
 func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Evidence) {
 	p := Printed{At: said, warned: warned().MatchString(l)}
 	row, found := k.Printed.Find(l)
+	if found && strings.Contains(l, "[Errno ") { // the system's own words, whoever prints them
+		row, found = know.Row{}, false
+	}
 	raised := raised().FindStringSubmatch(l)
 	switch {
 	case found:
