@@ -81,7 +81,8 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 			if matched || r.count[t.Message] > 1000 || joined && r.count[t.Message] > 0 {
 				continue
 			}
-			if below && !troubled().MatchString(l) && !quiet().MatchString(r.k.Messages[t.Message].Example) {
+			if below && (!troubled().MatchString(l) || strings.Contains(l, "/Plugin")) && // NCCL's plugins may be missing
+				!quiet().MatchString(r.k.Messages[t.Message].Example) {
 				continue // it speaks of a fault
 			}
 			if m := r.match(&due[i], l); m != nil && !isSource(l) && !isStep(l) && (vain == "" || !strings.Contains(vain, m[0])) {
