@@ -91,7 +91,7 @@ func benchApply(t *testing.T, dir string) (*apply.Imports, string) {
 		if answer.Error == nil {
 			return answer.Imports, "no environment of envfix's own was made"
 		}
-		builds := regexp.MustCompile(`--allow-build (\S+)`).FindAllString(strings.Join(answer.Error.Hints, " "), -1)
+		builds := regexp.MustCompile(`--allow-build [^\s\x60]+`).FindAllString(strings.Join(answer.Error.Hints, " "), -1)
 		if answer.Error.Code != 4 || len(builds) == 0 {
 			return nil, strings.Join(append([]string{answer.Error.Text}, answer.Error.Details...), "; ")
 		}

@@ -90,7 +90,7 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 		dir = filepath.Join(dir, "envfix", "resolved")
 	}
 	h := q.Machine
-	key := system.Key(buildVersion, missing, q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf)
+	key := system.Key(buildVersion, missing, q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
 	if a := system.Kept[propose.Answer](dir, key); a != nil {
 		return a, nil
 	}
@@ -171,6 +171,11 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 		return resolver.Unbuildable(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), q.Machine.GPUs)
 	}
 	l.Framework = func(name string) bool { return len(q.Matrix.FrameworksOf(name, platform.OS, platform.Arch)) > 0 }
+	for _, u := range f.wish.undeclared { // what is added decides of no build
+		if f.target.Closure && len(u.ask) > 0 && l.Framework(u.ask[0].Name) {
+			l.Plain = xslices.Add(l.Plain, u.ask[0].Name)
+		}
+	}
 	var err error
 	l.Platform, err = lock.UVPlatform(match)
 	return l, err

@@ -20,26 +20,21 @@ import (
 // An undeclared module is imported by a project and brought by nothing that it asks for.
 type undeclared struct {
 	closure.Module
-	ask  pep508.Requirement // what brings it; a zero one: not known
-	note string             // what else says so: the extra, or the file
+	ask  []pep508.Requirement // what brings it, several by their markers; none: not known
+	note string               // what else says so: the extra, or the file
 }
 
 // imports finds what the project's sources import, has it tried once it is installed, and
 // asks with --closure for what nothing brings.
 func (f *planFlags) imports(dir, followed string) {
-	var asked []pep508.Requirement
+	asked, _ := requirementsOf(f.wish.arguments) // what is wrong with them is said where the request is read
+	asked = append(asked, f.wish.documented...)
 	if p, err := projectFile(filepath.Join(dir, followed)); err == nil && followed != "" {
-		asked = p.Requirements
+		asked = append(asked, p.Requirements...)
 		for _, place := range p.Places {
 			asked = append(asked, pep508.Requirement{Name: place.Package})
 		}
 	}
-	for _, word := range f.wish.arguments {
-		if q, err := pep508.Parse(word, ""); err == nil {
-			asked = append(asked, q)
-		}
-	}
-	asked = append(asked, f.wish.documented...)
 	var others map[string]undeclared
 	for _, m := range closure.Of(os.DirFS(dir)) {
 		by, named := bringer(m, asked)
@@ -50,17 +45,16 @@ func (f *planFlags) imports(dir, followed string) {
 		if others == nil {
 			others = elsewhereAsked(dir, followed)
 		}
-		u := undeclared{Module: m, ask: pep508.Requirement{Name: by, Text: by, From: m.At}}
-		for _, name := range m.Distributions {
-			if o, ok := others[name]; ok {
-				u.ask, u.note = o.ask, o.note
-				break
-			}
+		u := undeclared{Module: m}
+		if q, err := pep508.Parse(by, m.At); err == nil {
+			u.ask = []pep508.Requirement{q}
+		}
+		if i := slices.IndexFunc(m.Distributions, func(name string) bool { return others[name].note != "" }); i >= 0 {
+			u.ask, u.note = others[m.Distributions[i]].ask, others[m.Distributions[i]].note
 		}
 		f.wish.undeclared = append(f.wish.undeclared, u)
-		if f.target.Closure && u.ask.Name != "" && m.Use != closure.Guarded {
-			f.wish.documented = append(f.wish.documented, u.ask)
-			asked = append(asked, u.ask)
+		if f.target.Closure && (m.Use != closure.Guarded || u.note != "") {
+			f.wish.documented, asked = append(f.wish.documented, u.ask...), append(asked, u.ask...)
 		}
 	}
 }
@@ -86,8 +80,8 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 	out := map[string]undeclared{}
 	take := func(p *pyproject.Project, note string) {
 		for _, q := range p.Indexed() {
-			if _, ok := out[q.Name]; !ok {
-				out[q.Name] = undeclared{ask: q, note: note}
+			if o := out[q.Name]; o.note == "" || o.note == note {
+				out[q.Name] = undeclared{ask: append(o.ask, q), note: note}
 			}
 		}
 	}
@@ -120,9 +114,9 @@ func (f planFlags) unasked(found map[string]string) (said []string) {
 		at := " (" + ui.Clean(cmp.Or(u.note, u.At)) + ")"
 		switch {
 		case slices.ContainsFunc(u.Distributions, func(name string) bool { return found[name] != "" }):
-		case u.ask.Name != "" && (u.Use == closure.Guarded || !f.target.Closure):
-			known[u.Use] = append(known[u.Use], u.ask.Name+at)
-		case u.ask.Name == "" && u.Use != closure.Guarded:
+		case len(u.ask) > 0 && (u.Use == closure.Guarded && u.note == "" || !f.target.Closure):
+			known[u.Use] = append(known[u.Use], u.ask[0].Name+u.ask[0].Spec.String()+at)
+		case len(u.ask) == 0 && u.Use != closure.Guarded:
 			unknown = append(unknown, ui.Clean(u.Name)+at)
 		}
 	}

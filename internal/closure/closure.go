@@ -4,15 +4,15 @@
 package closure
 
 import (
-	"cmp"
-	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 // A Module is one that a project imports and that is neither its own nor Python's.
@@ -46,17 +46,12 @@ var asideFile = lazy.Regexp(`(?i)(^|/)((unit_?|integration_?)?tests?|testing|exa
 
 // Of are the modules that the sources below a folder import, by name.
 func Of(fsys fs.FS) []Module {
-	s := sources{found: map[string]*Module{}, files: map[string]bool{}, dirs: map[string]bool{}, roots: map[string]bool{}}
+	s := sources{files: map[string]bool{}, dirs: map[string]bool{}, roots: map[string]bool{}, found: map[string]*Module{}}
 	s.list(fsys)
 	for _, name := range s.order {
 		s.read(fsys, name)
 	}
-	out := make([]Module, 0, len(s.found))
-	for _, m := range s.found {
-		out = append(out, *m)
-	}
-	slices.SortFunc(out, func(a, b Module) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return text.Each(slices.Sorted(maps.Keys(s.found)), func(name string) Module { return *s.found[name] })
 }
 
 // sources are the Python files of a project.
@@ -81,9 +76,11 @@ func (s *sources) list(fsys fs.FS) {
 			if seen++; seen > mostDirs || env == nil || d.Name()[0] == '.' || slices.Contains([]string{"node_modules", "__pycache__", "site-packages"}, d.Name()) {
 				return fs.SkipDir
 			}
+		case len(s.order) == mostFiles:
+			return fs.SkipAll
 		case strings.HasSuffix(name, ".py") && d.Type().IsRegular():
-			if len(s.order) == mostFiles {
-				return fs.SkipAll
+			if info, err := d.Info(); err != nil || info.Size() > mostBytes {
+				return nil
 			}
 			s.order = append(s.order, name)
 			s.files[name] = true
@@ -131,15 +128,7 @@ func (s *sources) own(file, module string, known bool) bool {
 
 // read adds what one file imports.
 func (s *sources) read(fsys fs.FS, name string) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, mostBytes))
-	if err != nil {
-		return
-	}
+	content, _ := fs.ReadFile(fsys, name) // what cannot be read is not known
 	aside := asideFile().MatchString(name)
 	for _, i := range pyproject.Imports(content) {
 		module, brought := Brings(i.Module)
@@ -153,13 +142,8 @@ func (s *sources) read(fsys fs.FS, name string) {
 		case aside:
 			use = Aside
 		}
-		m := s.found[module]
-		if m == nil {
-			m = &Module{Name: module, Distributions: brought, At: name, Use: use}
-			s.found[module] = m
-		}
-		if use > m.Use {
-			m.Use, m.At = use, name
+		if m := s.found[module]; m == nil || use > m.Use {
+			s.found[module] = &Module{Name: module, Distributions: brought, At: name, Use: use}
 		}
 	}
 }

@@ -18,7 +18,7 @@ var table = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(data.Modules) {
 		distribution, modules, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		name, _, _ := strings.Cut(distribution, "==")
+		name, _, _ := strings.Cut(distribution, "==") // "setuptools<=81.0.0": no later one brings it
 		for _, m := range strings.Fields(modules) {
 			out[m] = append(out[m], name)
 		}

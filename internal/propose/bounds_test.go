@@ -39,3 +39,22 @@ func TestPlainly(t *testing.T) {
 		t.Errorf("by hand: %+v", a)
 	}
 }
+
+// A framework that is added for what imports it is installed plainly: it decides of no
+// build of torch.
+func TestAddedPlainly(t *testing.T) {
+	f := files{}
+	f.wheel("frame", "1.0", "py3-none-any")
+	l := asks(t, f)
+	l.Plain = []string{"frame"}
+	all := l.Resolve
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		if asksFor(r, "frame") {
+			t.Error("the matrix is asked of it")
+		}
+		return all(r)
+	}
+	if a := propose(t, l, request(t, "torch", "frame")); a.Versions["frame"] != "1.0" || a.Python == "" {
+		t.Errorf("%+v", a)
+	}
+}

@@ -45,6 +45,7 @@ type Loop struct {
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
 	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
 	Later     func(name string) bool   // its sources build without CUDA's compiler, and compile their kernels at the first use
+	Plain     []string                 // frameworks that are added for what imports them: the matrix is not asked, and they decide of no build
 	NoCode    func(name string) string // why a package's sources serve no GPU that is here; "" they do, or it is not known
 
 	shelf *shelf
@@ -218,6 +219,7 @@ func (a *Answer) clone() *Answer {
 // exist as source alone, and frameworks that the project asks for plainly, where their
 // builds for the GPU are what does not go.
 func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
+	a.Plain = append(a.Plain, l.Plain...)
 	if l.Resolve(a.Judged(r)) != nil {
 		return
 	}
@@ -242,7 +244,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	}
 	a.Plain = append(a.Plain, source...)
 	if l.Resolve(a.Judged(r)) == nil {
-		a.Plain = source // it is not the frameworks, and what is built is no reason either
+		a.Plain = append(source, l.Plain...) // it is not the frameworks, and what is built is no reason either
 	}
 }
 

@@ -1,6 +1,11 @@
 package pyproject
 
-import "envfix/internal/text"
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/text"
+)
 
 // An Import is a module that a Python file imports by its whole name, such as
 // google.protobuf.message. Guarded: it does without, where it is not there.
@@ -13,80 +18,43 @@ type Import struct {
 // aside. Its text is read, and nothing of it is run.
 func Imports(content []byte) (out []Import) {
 	all := span(tokens(string(text.UTF8(content))))
-	var guards []int // the indents of the blocks that a statement is within, which do without what they import
-	for from := 0; from < len(all); {
-		to := from
-		for all[to].kind != 'e' {
-			to++
-		}
-		s := all[from:to]
-		from = to + 1
-		if len(s) == 0 {
+	var guards []int // the indents of the blocks around a statement which do without what they import
+	for i := range all {
+		begins := i == 0 || all[i-1].kind == 'e'
+		if !begins && !all.is(i-1, ":") || all[i].kind == 'e' {
 			continue
 		}
-		for len(guards) > 0 && s[0].indent <= guards[len(guards)-1] {
+		s := all[i : i+slices.IndexFunc(all[i:], func(t token) bool { return t.kind == 'e' })]
+		for begins && len(guards) > 0 && s[0].indent <= guards[len(guards)-1] {
 			guards = guards[:len(guards)-1]
 		}
-		guard := s.is(0, "try") || s.is(0, "except") || s.is(0, "if") && s.mentions("TYPE_CHECKING")
-		if guard {
+		if s.is(0, "try") || s.is(0, "except") || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
 			guards = append(guards, s[0].indent)
 		}
-		for i := range s {
-			if i == 0 || s.is(i-1, ":") {
-				for _, m := range s[i:].imported() {
-					out = append(out, Import{m, len(guards) > 0})
-				}
-			}
+		for _, m := range s.imported() {
+			out = append(out, Import{m, len(guards) > 0})
 		}
 	}
 	return out
-}
-
-func (s span) mentions(name string) bool {
-	for i := range s {
-		if s.is(i, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // imported are the modules that one statement imports.
 func (s span) imported() (out []string) {
-	if s.is(0, "import") {
-		for rest := s[1:]; len(rest) > 0; {
-			name, end := rest.dotted()
-			out = append(out, name)
-			for end < len(rest) && !rest.is(end, ",") {
-				end++
-			}
-			rest = rest[min(end+1, len(rest)):]
-		}
-		return out
-	}
-	if !s.is(0, "from") || len(s) < 4 || s.is(1, ".") {
+	if !s.is(0, "import") && !s.is(0, "from") {
 		return nil
 	}
-	base, end := s[1:].dotted()
-	if end++; !s.is(end, "import") {
-		return nil
-	}
-	for i := end + 1; i < len(s); i++ {
-		switch {
-		case s.is(i, "*"):
-			out = append(out, base)
-		case s[i].kind == 'n' && (s.is(i-1, "import") || s.is(i-1, ",") || s.is(i-1, "(")):
-			out = append(out, base+"."+s[i].text)
+	words := text.Each(s, func(t token) string { return strings.Trim(t.text, "()") })
+	line := strings.ReplaceAll(strings.Join(words, " "), " . ", ".") // of a relative import, "from.own import"
+	base, names, _ := strings.Cut(line, "import ")
+	base = strings.TrimSpace(strings.TrimPrefix(base, "from "))
+	for part := range strings.SplitSeq(names, ",") {
+		switch name := strings.Fields(part); {
+		case strings.HasPrefix(base, "from") || len(name) == 0:
+		case base == "":
+			out = append(out, name[0])
+		default:
+			out = append(out, strings.TrimSuffix(base+"."+name[0], ".*"))
 		}
 	}
 	return out
-}
-
-// dotted is the name that an expression begins with, and where it ends.
-func (s span) dotted() (name string, end int) {
-	for end < len(s) && (s[end].kind == 'n') != (s.is(end, ".")) && !s.is(end, "as") && !s.is(end, "import") {
-		name += s[end].text
-		end++
-	}
-	return name, end
 }

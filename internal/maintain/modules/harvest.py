@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """data/modules.tsv: which modules a distribution brings, as the RECORD of its wheel lists its files.
 usage: harvest.py data/modules.tsv FOLDER...   (site-packages, or any folder with *.dist-info below it)
-What the folders hold is added to what the file has; a later version of a distribution replaces an earlier one."""
+What the folders hold is added to what the file has. What the latest version of a distribution brings no more stands in a
+row NAME<=VERSION of the last that was read and brings it."""
 import csv, os, re, sys
 
 PLAIN = {'nvidia', 'tests', 'test', 'testing', 'docs', 'doc', 'examples', 'example', 'scripts', 'tools', 'benchmarks', 'benchmark', 'src', 'utils', 'build', 'config', 'data', 'models', 'samples'}
@@ -21,18 +22,22 @@ def modules(record):
     return out
 
 def main():
-    target, known = sys.argv[1], {}
+    target, python, read = sys.argv[1], set(sys.stdlib_module_names), {}
     if os.path.exists(target):
-        with open(target, encoding='utf-8') as f: known = dict(l.rstrip('\n').split('\t') for l in f if '\t' in l)
+        with open(target, encoding='utf-8') as f: rows = [l.rstrip('\n').split('\t') for l in f if '\t' in l]
+        for k, v in rows:
+            if k == 'python': python |= set(v.split()); continue
+            name, version = re.split('[<=]=', k)
+            read.setdefault(name, {})[version] = set(v.split())
     for folder in sys.argv[2:]:
         for d, _, files in os.walk(folder):
             m = re.match(r'(.+)-([^-]+)\.dist-info$', os.path.basename(d))
-            if not m or 'RECORD' not in files: continue
-            name = re.sub(r'[-_.]+', '-', m[1]).lower()
-            found = modules(os.path.join(d, 'RECORD'))
-            if not found: continue
-            for k in [k for k in known if k.split('==')[0] == name]: del known[k]
-            known[f'{name}=={m[2]}'] = ' '.join(sorted(found))
-    known['python'] = ' '.join(sorted(set(known.get('python', '').split()) | set(sys.stdlib_module_names)))
-    with open(target, 'w', encoding='utf-8') as f: f.write(HEAD + ''.join(f'{k}\t{v}\n' for k, v in sorted(known.items())))
+            if m and 'RECORD' in files: read.setdefault(re.sub(r'[-_.]+', '-', m[1]).lower(), {})[m[2]] = modules(os.path.join(d, 'RECORD'))
+    out = ['python\t' + ' '.join(sorted(python))]
+    for name, versions in read.items():
+        seen = set()
+        for version in sorted(versions, key=lambda v: [int(n) for n in re.findall(r'\d+', v)], reverse=True):
+            if new := versions[version] - seen: out.append(f"{name}{'<=' if seen else '=='}{version}\t{' '.join(sorted(new))}")
+            seen |= new
+    with open(target, 'w', encoding='utf-8') as f: f.write(HEAD + ''.join(row + '\n' for row in sorted(out)))
 main()
