@@ -172,7 +172,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	}
 	l.Framework = func(name string) bool { return len(q.Matrix.FrameworksOf(name, platform.OS, platform.Arch)) > 0 }
 	for _, u := range f.wish.undeclared { // what is added decides of no build
-		if f.target.Closure && len(u.ask) > 0 && l.Framework(u.ask[0].Name) {
+		if f.target.Closure && len(u.ask) > 0 && (l.Framework(u.ask[0].Name) || l.Framework(u.ask[0].Name+"-gpu")) {
 			l.Plain = xslices.Add(l.Plain, u.ask[0].Name)
 		}
 	}
