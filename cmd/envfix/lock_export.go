@@ -49,7 +49,11 @@ EXAMPLES
 			if err != nil {
 				return err
 			}
-			if m := listBeside().FindStringSubmatch(form.String()); m != nil && format != "requirements" && !pathExists(m[0]) {
+			var written strings.Builder
+			if _, err := form.WriteTo(&written); err != nil {
+				return err
+			}
+			if m := listBeside().FindStringSubmatch(written.String()); m != nil && format != "requirements" && !pathExists(m[0]) {
 				fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s > %[1]s` writes\n", m[0], m[1])
 			}
 			return writeForm(c.App.Writer, form)

@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"envfix/internal/fail"
-	"envfix/internal/pep508"
 	"envfix/internal/system"
-	"envfix/internal/xslices"
 )
 
 // The files in which the installers, and git for them, find the logins that addresses of
@@ -25,8 +23,11 @@ const (
 // handOver writes the logins where env tells the installers to look, behind what the
 // user's own files say. end removes the files. A plan that was saved holds none.
 func (r *run) handOver(env map[string]string) (end func(), err error) {
-	logins := xslices.Filter(r.plan.Basis.Request.Requirements, func(q pep508.Requirement) bool { return q.Login != nil })
-	if len(logins) == 0 {
+	none := true
+	for _, q := range r.plan.Basis.Request.Requirements {
+		none = none && q.Login == nil
+	}
+	if none {
 		return func() {}, nil
 	}
 	home, _ := os.UserHomeDir()
@@ -39,7 +40,10 @@ func (r *run) handOver(env map[string]string) (end func(), err error) {
 	netrc.WriteString(strings.TrimRight(string(b), "\n") + "\n")
 	git := strings.Builder{}
 	git.WriteString("[include]\n\tpath = ~/.config/git/config\n\tpath = ~/.gitconfig\n")
-	for _, q := range logins {
+	for _, q := range r.plan.Basis.Request.Requirements {
+		if q.Login == nil {
+			continue
+		}
 		origin, user, password := q.Login.Secret()
 		u, err := url.Parse(origin)
 		if err != nil || strings.ContainsAny(user+password+origin, " \t\r\n\"\\") {
