@@ -130,7 +130,7 @@ func (f planFlags) unasked(found map[string]string) (said []string) {
 		{unknown, "it imports modules of which it is not known here what brings them: %s"},
 	} {
 		if len(k.names) > 0 {
-			said = append(said, fmt.Sprintf(k.format, strings.Join(say.Few(k.names, 12, "%d more"), ", ")))
+			said = append(said, fmt.Sprintf(k.format, strings.Join(say.Few(k.names, 6, "%d more"), ", ")))
 		}
 	}
 	return said
