@@ -43,8 +43,8 @@ const (
 	retries = "3"
 )
 
-// defaultIndexes name the user's own default index, the strongest first.
-var defaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"}
+// DefaultIndexes are variables that name the user's own default index, the strongest first.
+var DefaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"}
 
 // moreIndexes would add an index to every call; they are not honoured: an
 // installer that merges indexes takes the best version from whichever has it
@@ -66,7 +66,7 @@ func readSources(h machine.Machine, t plan.Target) sources {
 		}
 		s.mirrors = append(s.mirrors, [2]string{from, to})
 	}
-	for _, name := range defaultIndexes {
+	for _, name := range DefaultIndexes {
 		url := h.Env[name]
 		if s.defaultIndex != "" || url == "" {
 			continue

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestAdd(t *testing.T) {
 			if out, err := change("add", "newer"); err == nil {
 				t.Errorf("torch was not held:\n%s", out)
 			}
-			if out, err := change("remove", "plus"); err != nil {
+			if out, err := change("remove", "plus"); err != nil || regexp.MustCompile(`(?m)^with .*plus`).MatchString(out) {
 				t.Fatal(out)
 			}
 			if _, err := os.Stat(filepath.Join(s.dir, ".venv/bin/plus")); err == nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/plan"
@@ -26,6 +27,9 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 	var away *reach.Error
 	if !errors.As(err, &away) || f.made.wish.OnlyIndex != "" || f.resume {
 		return err
+	}
+	if ownDefault(away.Index) != "" { // what it gives instead would come from there, too
+		return besideIndex(err, func() string { return "" })
 	}
 	other := f
 	other.made.wish.OnlyIndex = "default"
@@ -72,11 +76,27 @@ func besideIndex(err error, instead func() string) error {
 		return err
 	}
 	with := *said
+	if name := ownDefault(away.Index); name != "" {
+		with.Hints = slices.Concat([]string{name + " names it: set another there, or `--mirror default=URL`"}, said.Hints)
+		return &with
+	}
 	with.Hints = slices.Concat([]string{fmt.Sprintf("`--mirror %s=URL` fetches from a mirror of it", ui.Clean(away.Index))}, said.Hints)
 	if what := instead(); what != "" {
 		with.Hints = slices.Insert(with.Hints, 0, fmt.Sprintf("`%s` takes %s", again("--only-index", "default"), ui.Clean(what)))
 	}
 	return &with
+}
+
+// ownDefault is the variable by which the user names an address as the default index; "" none.
+func ownDefault(address string) string {
+	i := slices.IndexFunc(installers.DefaultIndexes, func(name string) bool {
+		own := os.Getenv(name)
+		return own != "" && strings.TrimRight(own, "/") == strings.TrimRight(address, "/")
+	})
+	if i < 0 {
+		return ""
+	}
+	return installers.DefaultIndexes[i]
 }
 
 // again is this very call with more flags, to be pasted into a shell.

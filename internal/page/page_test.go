@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/doctor/know"
+	reader "envfix/internal/doctor/read"
 	"envfix/matrix"
 	"envfix/resolver"
 
@@ -192,7 +193,7 @@ func TestPaste(t *testing.T) {
 	if _, err := d.Call("paste", smi); err == nil {
 		t.Error("a paste is read without what the doctor knows")
 	}
-	if err := d.Know(string(know.Embedded().Slim())); err != nil {
+	if err := d.Know(string(know.Embedded().Slim(reader.Quiet))); err != nil {
 		t.Fatal(err)
 	}
 	r := Paste(d.matrix, d.know, smi)
@@ -222,7 +223,7 @@ func TestPaste(t *testing.T) {
 // The slim knowledge finds what the whole does.
 func TestSlim(t *testing.T) {
 	d := desk(t)
-	k, err := know.Decode(string(know.Embedded().Slim()))
+	k, err := know.Decode(string(know.Embedded().Slim(reader.Quiet)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 		}
 		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
 		bad.Details = text.Each(faults, lock.Mismatch.String)
-		bad.Hints = driverHint(faults, p, " --profile "+p.Name)
+		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), elsewhereHint(h)...)
 		return nil, "", bad
 	}
 	p, why, err := l.Pick(h, f.OtherDriver)
@@ -94,11 +94,16 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if p, _, err := l.Pick(h, true); err == nil {
 		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
-	if len(h.GPUs) == 0 {
-		bad.Hints = append(bad.Hints, "`envfix plan --gpu GPU` is for the machine that has it: an image built here, a login node")
-	}
-	bad.Hints = append(bad.Hints, "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add NAME=\"…\"` adds a kind of machine")
+	bad.Hints = append(append(bad.Hints, elsewhereHint(h)...), "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add NAME=\"…\"` adds a kind of machine")
 	return nil, "", bad
+}
+
+// elsewhereHint is how who has no GPU here asks for the machine that has one.
+func elsewhereHint(h machine.Machine) []string {
+	if len(h.GPUs) > 0 {
+		return nil
+	}
+	return []string{"`--gpu GPU` describes the machine that has it: an image built here, a login node"}
 }
 
 // driverHint is the way out where the driver alone keeps a machine from a profile.

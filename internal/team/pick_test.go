@@ -18,12 +18,14 @@ func TestPickSaysAnotherMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var bad *fail.Error
-		if _, _, err = pick(l, h, Following{}); !errors.As(err, &bad) || bad.Code != fail.NoSolution {
-			t.Fatalf("%s: %v", gpus, err)
-		}
-		if got := strings.Contains(strings.Join(bad.Hints, "\n"), "`envfix plan --gpu GPU`"); got != want {
-			t.Errorf("%s: %q", gpus, bad.Hints)
+		for _, profile := range []string{"", "h100"} {
+			var bad *fail.Error
+			if _, _, err = pick(l, h, Following{Profile: profile}); !errors.As(err, &bad) || bad.Code != fail.NoSolution {
+				t.Fatalf("%s: %v", gpus, err)
+			}
+			if got := strings.Contains(strings.Join(bad.Hints, "\n"), "`--gpu GPU`"); got != want {
+				t.Errorf("%s: %q", gpus, bad.Hints)
+			}
 		}
 	}
 }

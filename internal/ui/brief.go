@@ -60,7 +60,9 @@ func (v *view) brief(p *plan.Plan) {
 // does not name: in the version or the form that is installed, where one is chosen.
 func besides(p *plan.Plan) []string {
 	env := pep508.EnvironmentOf(p.Basis.Facts.Platform.OS, p.Basis.Facts.Platform.Arch, p.Installs().Python)
-	wanted := xslices.Filter(p.Basis.Request.Requirements, func(q pep508.Requirement) bool { return env.Admits(q.Marker) })
+	wanted := xslices.Filter(p.Basis.Request.Requirements, func(q pep508.Requirement) bool {
+		return env.Admits(q.Marker) && !slices.Contains(p.Target.Removes, q.Name)
+	})
 	names := text.Each(wanted, func(q pep508.Requirement) string { return q.Name })
 	var out, seen []string
 	for _, name := range append(names, slices.Sorted(maps.Keys(p.Ask))...) { // flax brings jax

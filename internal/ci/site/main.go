@@ -18,6 +18,7 @@ import (
 
 	"envfix/internal/chart"
 	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 
 	"envfix/internal/ci/must"
 )
@@ -42,7 +43,7 @@ func build(out string) {
 	must.Do(os.MkdirAll(out, 0o755))
 	wasm := program(filepath.Join(out, "envfix.wasm"))
 	files := sources()
-	files["doctor.bin"] = know.Embedded().Slim()
+	files["doctor.bin"] = know.Embedded().Slim(read.Quiet)
 	folder := map[string][]byte{"page.js": bundle(files), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
 	load := string(files["load.js"])
 	folder["index.html"] = []byte(strings.NewReplacer("{{load}}", load, "{{csp}}", "default-src 'none'; script-src 'self' "+hash(load)+
