@@ -290,6 +290,9 @@ var liveCases = []liveCase{
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "sympy>=1.13", "jinja2")
 		dist(c, "jinja2", "3.1", "MarkupSafe>=2.0")
 	}, "PY043", []string{"sympy"}, false},
+	{"what torch's compiler alone uses is missing", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "setuptools>=77.0.3")
+	}, "PY043", []string{"setuptools", "torch.compile"}, true},
 	{"files of NumPy are missing", func(c *read.Case) {
 		dist(c, "numpy", "2.1.0")
 		d := &c.Files.Dists[len(c.Files.Dists)-1]

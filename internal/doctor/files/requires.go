@@ -277,8 +277,11 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 				Do(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.Repair().TorchAgain(), u.of.Name),
 					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
 		case ofTorch[u.of.Name] && ofTorch[u.Name]:
-			out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").
+			f := out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").
 				Do(fmt.Sprintf("`pip install \"%s%s\"`", u.Name, u.Spec)).Mends(e.Repair().Rebuild(u.of.Info))
+			if u.Name == "setuptools" && have == "" { // `import torch` of 2.15 goes without it
+				f.Say(text + ": torch.compile and torch.utils.cpp_extension use it").As(evidence.Warning)
+			}
 		default:
 			rest = append(rest, text)
 		}
