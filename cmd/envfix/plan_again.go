@@ -2,12 +2,14 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 
 	"envfix/internal/describe"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 )
@@ -52,6 +54,11 @@ func hereArgs(args []string, p *plan.Plan) []string {
 	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	if at := p.Basis.Facts.Platform; !p.Basis.Request.Described || len(p.Steps) == 0 || at.OS != system || at.Arch != arch || valueOf(args, "--out") != "" {
 		return nil
+	}
+	if name := p.Target.Manager; slices.Contains(managers.Conda(), name) {
+		if _, err := exec.LookPath(name); err != nil {
+			return nil // conda is none that envfix brings
+		}
 	}
 	return args
 }
