@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/xslices"
 )
 
 // Proved is what an environment showed of itself when it was made, kept beside it.
@@ -22,13 +23,7 @@ type Proved struct {
 
 // Computed is how many GPUs of a proof gave the right product.
 func (p Proof) Computed() int {
-	n := 0
-	for _, g := range p.GPUs {
-		if g.Error == "" {
-			n++
-		}
-	}
-	return n
+	return len(xslices.Filter(p.GPUs, func(g GPUProof) bool { return g.Error == "" }))
 }
 
 // ProvedOf reads what the environment in dir, no link, showed when it was made; nil
@@ -67,12 +62,7 @@ func Static(p *Proved, gpus int, h machine.Machine, files []machine.DistFiles) (
 	if gpus < 0 && p != nil {
 		gpus = p.GPUs
 	}
-	usable := 0
-	for _, g := range h.GPUs {
-		if g.Visible && g.Fault == "" && !g.MIGMode {
-			usable++
-		}
-	}
+	usable := len(xslices.Filter(h.GPUs, func(g machine.GPU) bool { return g.Visible && g.Fault == "" && !g.MIGMode }))
 	if usable < gpus {
 		add("%d of %d GPUs can be used: `envfix doctor` on this machine says why", usable, gpus)
 	}

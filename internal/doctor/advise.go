@@ -93,7 +93,7 @@ func (e *exam) ways(r remedy, said []string) []string {
 // rendered are ways out as the person reads them, without those that are not for them.
 func (e *exam) rendered(ways []string, p person, said []string) (out []string) {
 	for _, way := range ways {
-		if strings.HasPrefix(way, "by hand: ") && e.knownSM() {
+		if strings.HasPrefix(way, "by hand: ") && knownSM(e.Evidence) {
 			continue // it is the rule of thumb for a GPU that nobody named
 		}
 		for _, w := range e.filled(way) {

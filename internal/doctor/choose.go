@@ -229,7 +229,7 @@ func (e *exam) planned() bool {
 }
 
 // knownSM reports whether the compute capability of every NVIDIA GPU is known.
-func (e *exam) knownSM() bool {
+func knownSM(e *evidence.Evidence) bool {
 	unknown := func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.SM.IsZero() }
 	return e.GPU().Of(machine.NVIDIA) && !slices.ContainsFunc(e.Machine.GPUs, unknown)
 }
@@ -263,7 +263,7 @@ func (e *exam) torchFix() []string {
 			return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}
 		}
 		if e.Pasted && e.Matrix != nil {
-			if e.knownSM() && slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
+			if knownSM(e.Evidence) && slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
 				return g.Vendor == machine.NVIDIA && g.SM.Less(e.LimitSM("oldest-served", 0))
 			}) {
 				return []string{"no current build serves this GPU: use the CPU build, or another GPU"}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -88,11 +89,7 @@ func (s *spy) notes() []string {
 	case s.looks == 0 && s.problem != "": // a job that has ended cannot be looked at either
 		return []string{s.problem}
 	}
-	places := make([]string, 0, len(s.seen))
-	for at := range s.seen {
-		places = append(places, at)
-	}
-	slices.SortFunc(places, func(a, b string) int { return cmp.Or(s.seen[b]-s.seen[a], strings.Compare(a, b)) })
+	places := slices.SortedFunc(maps.Keys(s.seen), func(a, b string) int { return cmp.Or(s.seen[b]-s.seen[a], strings.Compare(a, b)) })
 	notes := []string{}
 	for _, at := range places[:min(3, len(places))] {
 		notes = append(notes, fmt.Sprintf("by %d looks of py-spy the main thread was %d %% of the time in %s", s.looks, 100*s.seen[at]/s.looks, at))

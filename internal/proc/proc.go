@@ -250,11 +250,8 @@ func Command(args []string) string {
 	if name == "." || name == "/" {
 		return ""
 	}
-	interpreter := false
-	for _, of := range []string{"python", "pypy", "torchrun", "accelerate", "bash", "sh", "node", "ruby", "perl", "java", "julia", "Rscript"} {
-		interpreter = interpreter || strings.HasPrefix(name, of)
-	}
-	if !interpreter {
+	interpreters := []string{"python", "pypy", "torchrun", "accelerate", "bash", "sh", "node", "ruby", "perl", "java", "julia", "Rscript"}
+	if !slices.ContainsFunc(interpreters, func(of string) bool { return strings.HasPrefix(name, of) }) {
 		return text.Printable(name)
 	}
 	for i := 1; i < len(args); i++ {

@@ -39,8 +39,8 @@ func New(k *know.Knowledge, c *read.Case) *Evidence {
 	e := &Evidence{Case: c, Knowledge: k}
 	e.GPU().identify()
 	e.Imports().believe()
-	e.atStart()
-	e.kernelSays()
+	atStart(e)
+	kernelSays(e)
 	return e
 }
 

@@ -8,7 +8,7 @@ import (
 
 // kernelSays reads what the kernel's log says of a GPU that cannot be used as a paste of it
 // is read: of the messages that are known, those of the kernel.
-func (e *Evidence) kernelSays() {
+func kernelSays(e *Evidence) {
 	l := e.Machine.KernelLog
 	if e.Pasted || l == nil || len(l.Lines) == 0 {
 		return

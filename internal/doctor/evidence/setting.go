@@ -14,7 +14,7 @@ import (
 
 // atStart takes what a file sets that every Python of the environment runs when it starts in
 // place of what this shell says.
-func (e *Evidence) atStart() {
+func atStart(e *Evidence) {
 	if e.Files == nil || !slices.ContainsFunc(e.Files.Variables, func(v machine.Variable) bool { return v.AtStart }) {
 		return
 	}

@@ -1,8 +1,9 @@
 package gpu
 
 import (
+	"slices"
+
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/version"
 )
 
 // oldInWords: a GPU before Turing, somebody who says that it is not served, and a
@@ -12,13 +13,11 @@ func oldInWords(e *evidence.Evidence, out *evidence.Findings) {
 	if said.IsZero() || old == nil || e.Torch.NoCUDA || e.Torch.HIP != "" || e.Torch.SeesGPU() && len(e.Labels) == 0 {
 		return
 	}
-	dropped := !e.Says.OldArch.IsZero()
-	for _, label := range e.Labels {
-		if cuda, ok := evidence.LabelCUDA(label); ok && version.MustDotted(e.Limit("cuda-for-old").Values[0]).Less(cuda) {
-			dropped = true
-		}
-	}
-	if dropped {
+	last := evidence.Dotted(e.Limit("cuda-for-old").Values[0])
+	if !e.Says.OldArch.IsZero() || slices.ContainsFunc(e.Labels, func(label string) bool {
+		cuda, ok := evidence.LabelCUDA(label)
+		return ok && last.Less(cuda)
+	}) {
 		out.Find("ARC005", evidence.Hint, e.From.GPU, said).
 			Says("newer builds have no code for the %s", evidence.NameOf(*old)).
 			Do(buildFor(e, old.SM, gpuTooOld)...)
