@@ -53,62 +53,94 @@ var setInVain = lazy.Regexp(`(\b[A-Z][A-Z0-9]*_[A-Z0-9_]{3,}=[^\s\x60"',;]+)[\x6
 var setBefore = lazy.Regexp(`(?i:\b(?:already|tried|did|have|i|with)\b(?: \w+){0,4}? +(?:did|done|set|setting|tried|us(?:ed|ing)|export(?:ed|ing)?|add(?:ed|ing)|put)\b[\s:\x60"']{1,4}` +
 	`(?:export +|set +)?)([A-Z][A-Z0-9]*_[A-Z0-9_]{3,}=[^\s\x60"',;]+)`)
 
+// vainly takes in what a line says was tried in vain: the variable, and whether the line
+// speaks of nothing else.
+func (c *Case) vainly(l string) (variable string, whole bool) {
+	if _, way, done := strings.Cut(l, inVain); done {
+		c.Did.InVain = append(c.Did.InVain, way)
+		return "", true
+	}
+	if m := setInVain().FindStringSubmatch(l); m != nil {
+		c.Did.InVain = append(c.Did.InVain, m[1])
+		return m[1], false
+	}
+	if m := setBefore().FindStringSubmatch(l); m != nil {
+		c.Did.InVain = append(c.Did.InVain, m[1])
+	}
+	return "", false
+}
+
+// A look is one line while it is matched.
+type look struct {
+	r       *Reader
+	text    string
+	said    Evidence
+	joined  bool       // it is two lines
+	again   bool       // it was here before
+	below   bool       // it is a log's, below a warning
+	vain    string     // the variable that it says was set in vain
+	matched bool       // by a message
+	form    *know.Test // of the sentence
+}
+
 // try matches a line. Of the messages only the first counts. Two lines joined
 // yield messages and parts of clues that neither line held alone, and no facts.
 func (r *Reader) try(l string, said Evidence, joined bool) {
-	if _, way, done := strings.Cut(l, inVain); done {
-		r.c.Did.InVain = append(r.c.Did.InVain, way)
-		return // it speaks of what was tried, not of what is there
+	vain, whole := r.c.vainly(l)
+	if whole {
+		return
 	}
-	vain := ""
-	if m := setInVain().FindStringSubmatch(l); m != nil {
-		vain = m[1]
-		r.c.Did.InVain = append(r.c.Did.InVain, vain)
-	}
-	if m := setBefore().FindStringSubmatch(l); m != nil && vain == "" {
-		r.c.Did.InVain = append(r.c.Did.InVain, m[1])
-	}
-	var form *know.Test // of the sentence
-	matched := false
 	r.whole = l
-	below := Quiet(l)
 	due, again := r.trials(l)
+	k := look{r: r, text: l, said: said, joined: joined, again: again, below: Quiet(l), vain: vain}
 	for i := range due {
-		n := due[i].test
-		t := &r.pass.Tests[n]
-		switch {
-		case t.Message >= 0:
-			if matched || r.count[t.Message] > 1000 || joined && r.count[t.Message] > 0 {
-				continue
-			}
-			if below && (!troubled().MatchString(l) || strings.Contains(l, "/Plugin")) && // NCCL's plugins may be missing
-				!quiet().MatchString(r.k.Messages[t.Message].Example) {
-				continue // it speaks of a fault
-			}
-			if m := r.match(&due[i], l); m != nil && !isSource(l) && !isStep(l) && (vain == "" || !strings.Contains(vain, m[0])) {
-				matched = !joined || !already(r.c.Hits, said.Line)
-				if matched {
-					r.hit(n, m, said)
-				}
-			}
-		case t.Clue >= 0:
-			if !again && r.read <= wordy && !isSource(l) {
-				r.keep(n, l, said)
-			}
-		case t.Class >= 0:
-			if form == nil && !joined && r.match(&due[i], l) != nil && know.Slots(t.Re(), l) != nil {
-				form = t
-			}
-		case t.Reader >= 0 && !joined && !(r.answered[t.Reader] && t.Reader >= once):
-			if m := r.match(&due[i], l); m != nil {
-				r.c.Read++
-				r.answered[t.Reader] = true
-				readers[t.Reader].read(r, m, said)
-			}
+		k.trial(&due[i])
+	}
+	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !isStep(l) && !k.below {
+		r.c.printed(r.k, k.form, l, said)
+	}
+}
+
+// trial makes one trial on the line.
+func (k *look) trial(t *trial) {
+	r := k.r
+	test := &r.pass.Tests[t.test]
+	switch {
+	case test.Message >= 0:
+		k.message(t, test.Message)
+	case test.Clue >= 0:
+		if !k.again && r.read <= wordy && !isSource(k.text) {
+			r.keep(t.test, k.text, k.said)
+		}
+	case test.Class >= 0:
+		if k.form == nil && !k.joined && r.match(t, k.text) != nil && know.Slots(test.Re(), k.text) != nil {
+			k.form = test
+		}
+	case test.Reader >= 0 && !k.joined && !(r.answered[test.Reader] && test.Reader >= once):
+		if m := r.match(t, k.text); m != nil {
+			r.c.Read++
+			r.answered[test.Reader] = true
+			readers[test.Reader].read(r, m, k.said)
 		}
 	}
-	if !matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !isStep(l) && !below {
-		r.c.printed(r.k, form, l, said)
+}
+
+// message tries a message, by its number, where none was found yet.
+func (k *look) message(t *trial, n int) {
+	r := k.r
+	if k.matched || r.count[n] > 1000 || k.joined && r.count[n] > 0 {
+		return
+	}
+	calm := k.below && (!troubled().MatchString(k.text) || strings.Contains(k.text, "/Plugin")) // NCCL's plugins may be missing
+	if calm && !quiet().MatchString(r.k.Messages[n].Example) {
+		return // it speaks of a fault
+	}
+	m := r.match(t, k.text)
+	if m == nil || isSource(k.text) || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
+		return
+	}
+	if k.matched = !k.joined || !already(r.c.Hits, k.said.Line); k.matched {
+		r.hit(t.test, m, k.said)
 	}
 }
 
