@@ -88,7 +88,7 @@ func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 	case f.lock.none || len(q.Request.Requirements) > 0:
 		return nil, nil
 	case f.lock.bundle != "" && !pathExists(filepath.Join(f.lock.bundle, lock.File)):
-		return nil, fail.Wrong(fmt.Sprintf("%s holds no %s: it is no folder that `envfix lock bundle` filled", f.lock.bundle, lock.File),
+		return nil, fail.Wrong(fmt.Sprintf("there is no %s in %s: it is no folder that `envfix lock bundle` filled", lock.File, f.lock.bundle),
 			"`envfix lock bundle DIR` fills one, where there is a network")
 	case home == "" && f.lock.profile != "":
 		return nil, fail.Wrong("`--profile` names a profile of "+lock.File+", and there is none here or above",
