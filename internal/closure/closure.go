@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/modules"
 	"envfix/internal/pyproject"
 	"envfix/internal/text"
 )
@@ -131,8 +132,8 @@ func (s *sources) read(fsys fs.FS, name string) {
 	content, _ := fs.ReadFile(fsys, name) // what cannot be read is not known
 	aside := asideFile().MatchString(name)
 	for _, i := range pyproject.Imports(content) {
-		module, brought := Brings(i.Module)
-		if slices.Contains(brought, python) || module == "__main__" || s.own(name, i.Module, len(brought) > 0) {
+		module, brought := modules.Brought(i.Module)
+		if slices.Contains(brought, modules.Python) || module == "__main__" || s.own(name, i.Module, len(brought) > 0) {
 			continue
 		}
 		use := Needed

@@ -38,12 +38,3 @@ func TestOf(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-// Of several that bring a module the plainest is the likeliest; a name says nothing.
-func TestBrings(t *testing.T) {
-	for dotted, want := range map[string]string{"PIL.Image": "PIL [pillow]", "os.path": "os [python]", "cuda.bindings.driver": "cuda.bindings [cuda-bindings]", "cuda.nothing": "cuda []", "pkg_resources": "pkg_resources [setuptools<=81.0.0]"} {
-		if m, names := Brings(dotted); fmt.Sprint(m, " ", names) != want {
-			t.Errorf("%s: %s %v", dotted, m, names)
-		}
-	}
-}

@@ -2,13 +2,13 @@ package doctor
 
 import (
 	"cmp"
+	"envfix/internal/modules"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
-	"envfix/internal/closure"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/xslices"
@@ -156,7 +156,7 @@ func told(p read.Printed) Match {
 	}
 	maps.Copy(m.Captures, p.Slots)
 	if module := m.Captures["module"]; module != "" {
-		if top, names := closure.Brings(module); len(names) > 0 {
+		if top, names := modules.Brought(module); len(names) > 0 {
 			m.Captures["package"] = names[0]
 		} else {
 			m.Captures["unread"] = top

@@ -1,4 +1,5 @@
-package closure
+// Package modules says which distributions bring a Python module, by what their wheels hold.
+package modules
 
 import (
 	"cmp"
@@ -9,8 +10,8 @@ import (
 	"envfix/data"
 )
 
-// python stands in the table for what every Python brings.
-const python = "python"
+// Python stands in the table for what every Python brings.
+const Python = "python"
 
 // table is which distributions bring a module, the likeliest first. Of several the one with
 // the shortest name is: others add to it what they are for, as opencv-python-headless does.
@@ -29,9 +30,9 @@ var table = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// Brings are the distributions whose wheels hold a module, and as far as its name tells
+// Brought are the distributions whose wheels hold a module, and as far as its name tells
 // them apart; none: nobody read such a wheel, and the module is named by its top.
-func Brings(dotted string) (module string, distributions []string) {
+func Brought(dotted string) (module string, distributions []string) {
 	for module = dotted; ; {
 		if names := table()[module]; len(names) > 0 {
 			return module, names
