@@ -11,6 +11,7 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/say"
@@ -112,9 +113,10 @@ func (f planFlags) madeWith() *plan.Wish {
 // cautions are what the plan warns of beside what the resolver does: what the project
 // asks for and the plan does not follow, and data that is old.
 func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
+	env := pep508.EnvironmentOf(q.Machine.Platform.OS, q.Machine.Platform.Arch, "")
 	silent := say.With("", q.Machine.SilentDriver(), ": what the driver says was asked of nvidia-smi and the system's files")
 	unfollowed := say.If(!f.machine.elsewhere(), f.unfollowed())
-	return say.All(append(f.wish.warnings(c), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
+	return say.All(append(f.wish.warnings(c, env), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
 }
 
 // withOwnTools is the machine with the programs that the steps run: also the uv

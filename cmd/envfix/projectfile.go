@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/fail"
+	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/text"
@@ -83,8 +84,8 @@ func pythonOf(dir, name string) string {
 }
 
 // warnings say what of a project was read, where the files of -r would give another
-// build than the chosen one, and what of them was not followed.
-func (f wishFlags) warnings(c *resolver.Choice) []string {
+// build than the chosen one in the environment env, and what of them was not followed.
+func (f wishFlags) warnings(c *resolver.Choice, env pep508.Environment) []string {
 	out := slices.Clone(f.said)
 	if f.lock != nil && f.Manager == "" {
 		if torch := f.lock.Undoes(c); torch != "" {
@@ -100,7 +101,7 @@ func (f wishFlags) warnings(c *resolver.Choice) []string {
 		if err != nil {
 			continue // it was reported when the request was read
 		}
-		for _, w := range p.Contradictions(c) {
+		for _, w := range p.Contradictions(c, env) {
 			out = append(out, w+": an installer that follows the project would take another build")
 		}
 		for _, place := range p.Repositories() {

@@ -99,7 +99,8 @@ func (d *document) places(p *Project, name string) {
 		for _, item := range listed(d.Tool.UV.Sources[n]) {
 			m := table(item)
 			if m != nil {
-				p.Sources = append(p.Sources, Source{Package: machine.NormalName(n), Index: str(m["index"]), Other: cmp.Or(str(m["git"]), str(m["url"]), str(m["path"]))})
+				p.Sources = append(p.Sources, Source{Package: machine.NormalName(n), Index: str(m["index"]), Marker: str(m["marker"]),
+					Other: cmp.Or(str(m["git"]), str(m["url"]), str(m["path"]))})
 			}
 			at := name + ": tool.uv.sources." + n
 			where, known := placeOf(m)

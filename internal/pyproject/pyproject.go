@@ -82,6 +82,7 @@ type Source struct {
 	Package string // normalised
 	Index   string // name of an index; "" a path, a URL or a repository
 	Other   string // path, url or git, where Index is ""
+	Marker  string
 }
 
 // document is the part of pyproject.toml that is read.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/resolver"
 )
 
@@ -66,13 +67,16 @@ func TestReadProject(t *testing.T) {
 	if d := cmp.Diff([]string{"dev", "lint", "vision"}, p.Groups); d != "" {
 		t.Errorf("groups (-want +got):\n%s", d)
 	}
-	want := []Source{{Package: "other", Other: "../other"}, {Package: "torch", Index: "pytorch-cu118"}}
+	want := []Source{{Package: "other", Other: "../other"}, {Package: "torch", Index: "pytorch-cu118", Marker: "sys_platform == 'linux'"}}
 	if d := cmp.Diff(want, p.Sources); d != "" {
 		t.Errorf("sources (-want +got):\n%s", d)
 	}
-	got := p.Contradictions(cu126())
+	got := p.Contradictions(cu126(), pep508.EnvironmentOf("linux", "x86_64", "3.12"))
 	if len(got) != 1 || !strings.Contains(got[0], "pytorch-cu118") {
 		t.Errorf("contradictions %q", got)
+	}
+	if got := p.Contradictions(cu126(), pep508.EnvironmentOf("windows", "x86_64", "3.12")); len(got) > 0 {
+		t.Errorf("a source of Linux alone counts on Windows: %q", got)
 	}
 }
 
@@ -127,7 +131,7 @@ func TestReadRequirements(t *testing.T) {
 	if len(p.Notes) != 2 || len(p.Indexes) != 1 || strings.Join(p.Repositories(), " ") != "git+https://host/x.git" {
 		t.Errorf("notes %q, indexes %v", p.Notes, p.Indexes)
 	}
-	if got := p.Contradictions(cu126()); len(got) != 1 || !strings.Contains(got[0], "carries cu118 builds") {
+	if got := p.Contradictions(cu126(), nil); len(got) != 1 || !strings.Contains(got[0], "carries cu118 builds") {
 		t.Errorf("contradictions %q", got)
 	}
 	for text, words := range map[string]string{

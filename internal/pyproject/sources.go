@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/pep508"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
 // Contradictions says where a project's own sources and indexes would give
 // another build of torch than the chosen one: the installer that follows the
-// project would undo the choice.
-func (p *Project) Contradictions(c *resolver.Choice) []string {
+// project would undo the choice. A source counts where its marker holds in env.
+func (p *Project) Contradictions(c *resolver.Choice, env pep508.Environment) []string {
 	if c == nil || c.Channel != "pip" {
 		return nil
 	}
@@ -22,12 +24,13 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 			named[i.Name] = i.URL
 		}
 	}
-	agrees := map[string]bool{} // an extra or a marker may take it from elsewhere
-	for _, s := range p.Sources {
+	agrees := map[string]bool{} // an extra may take it from elsewhere
+	sources := xslices.Filter(p.Sources, func(s Source) bool { return env.Admits(s.Marker) })
+	for _, s := range sources {
 		url := named[s.Index]
 		agrees[s.Package] = agrees[s.Package] || sameIndex(url, c.Index) || Label(url) == c.Build && c.Build != ""
 	}
-	for _, s := range p.Sources {
+	for _, s := range sources {
 		switch {
 		case !isTorch(s.Package) || agrees[s.Package]:
 		case s.Index == "":
@@ -36,7 +39,7 @@ func (p *Project) Contradictions(c *resolver.Choice) []string {
 			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s", s.Package, s.Index, named[s.Index], place(c.Index)))
 		}
 	}
-	sourced := slices.ContainsFunc(p.Sources, func(s Source) bool { return s.Package == "torch" })
+	sourced := slices.ContainsFunc(sources, func(s Source) bool { return s.Package == "torch" })
 	for _, i := range p.Indexes {
 		if i.Explicit || sourced {
 			continue
