@@ -58,7 +58,14 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Request, err = f.wish.request(described); err != nil {
 		return q, w, err
 	}
-	for like := new(resolver.NameError); errors.As(resolver.Misnamed(q.Matrix, q.Request), &like) && like.From != ""; {
+	for {
+		like, is := errors.AsType[*resolver.NameError](resolver.Misnamed(q.Matrix, q.Request))
+		if !is {
+			break
+		}
+		if like.From == "" { // before an index hears of it: somebody may have taken the name
+			return q, w, fail.Wrap(fail.Usage, like)
+		}
 		q.Request.AsNamed = append(q.Request.AsNamed, like.Name)
 		f.wish.said = append(f.wish.said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written",
 			like.From, like.Name, like.Meant))

@@ -61,3 +61,19 @@ func TestProposedPackages(t *testing.T) {
 		t.Errorf("apply made %v", made)
 	}
 }
+
+// A name that is a slip is refused before an index hears of it: somebody may have taken it.
+func TestMisnamedIsNotAsked(t *testing.T) {
+	t.Setenv("ENVFIX_QUICK", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where answers are kept
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "tourch", Version: "1.0"})
+	code, said := lockSays(t, t.TempDir(), "plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28",
+		"--python", "3.12", "--mirror", "default="+x.URL, "torch", "tourch")
+	if code != fail.Usage || !strings.Contains(said, "did you mean torch?") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	if asked := strings.Join(x.Requests(), "\n"); strings.Contains(asked, "tourch") {
+		t.Errorf("the index was asked for it:\n%s", asked)
+	}
+}
