@@ -59,6 +59,9 @@ func TestAdd(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(s.dir, ".venv/bin/plus")); err == nil {
 				t.Error("it is still there")
 			}
+			if did := strings.Join(strings.Fields(s.must("envfix", "history")), " "); !strings.Contains(did, ", added plus") || !strings.Contains(did, ", removed plus") {
+				t.Errorf("history: %s", did)
+			}
 			s.must("envfix", "rollback")
 			if diff := cmp.Diff(added, hashes(t, filepath.Join(s.dir, ".venv"))); diff != "" {
 				t.Errorf("the environment with it was changed: %s", diff)

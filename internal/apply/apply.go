@@ -15,6 +15,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 )
@@ -219,7 +220,8 @@ func (r *run) summary() string {
 	if r.plan.Target.Manager != "" {
 		what += " with " + r.plan.Target.Manager
 	}
-	return text.Printable(what)
+	changed := func(how string, names []string) string { return say.With(", "+how+" ", strings.Join(names, " "), "") }
+	return text.Printable(what + changed("added", r.plan.Target.Adds) + changed("removed", r.plan.Target.Removes))
 }
 
 func (r *run) record(e Entry) error {
