@@ -25,10 +25,12 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 	switch {
 	case e.Kind != "index":
 	case label != "" && fits:
-		out = append(out, fmt.Sprintf("%s has an index of its own for %s: `pip install '%s' --index-url %s --no-deps`, what it depends on from the default one (not proven: nobody read its wheels)",
+		out = append(out, fmt.Sprintf("%s has an index of its own for %s: `pip install '%s' --index-url %s --no-deps`, "+
+			"what it depends on from the default one (not proven: nobody read its wheels)",
 			r.Name, label, plainText(r), strings.ReplaceAll(e.URL, "{cuda}", label)))
 	case label != "":
-		out = append(out, fmt.Sprintf("%s has an index of its own for %s, with wheels for Python %s: `--python %s`", r.Name, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))
+		out = append(out, fmt.Sprintf("%s has an index of its own for %s, with wheels for Python %s: `--python %s`",
+			r.Name, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))
 	case why != "":
 		out = append(out, fmt.Sprintf("the index of %s has no wheel that serves: %s", r.Name, why))
 	}
@@ -39,7 +41,8 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 	if len(gpus) > 0 {
 		need = "the CUDA toolkit" + s.toolkitAlone() + ", then "
 	}
-	return append(out, fmt.Sprintf("source build of %s: %s`%s`", r.Name, need, strings.ReplaceAll(e.Build, "pip install "+r.Name, "pip install '"+plainText(r)+"'")))
+	return append(out, fmt.Sprintf("source build of %s: %s`%s`", r.Name, need,
+		strings.ReplaceAll(e.Build, "pip install "+r.Name, "pip install '"+plainText(r)+"'")))
 }
 
 func isCUDA(label string) bool { _, ok := matrix.LabelCUDA(label); return ok }

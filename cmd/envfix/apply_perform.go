@@ -184,7 +184,8 @@ func sameSystem(p *plan.Plan, file string) error {
 		return nil
 	}
 	return fail.New(fail.Stale, fmt.Sprintf("this plan is for %s %s, and this machine is %s %s", ui.Clean(want.OS), ui.Clean(want.Arch), system, arch),
-		say.Either(file == "", fmt.Sprintf("`%s` writes it; run `envfix apply plan.json` there", ui.Clean(planInstead())), fmt.Sprintf("run `envfix apply %s` there", ui.Clean(file))),
+		say.Either(file == "", fmt.Sprintf("`%s` writes it; run `envfix apply plan.json` there", ui.Clean(planInstead())),
+			fmt.Sprintf("run `envfix apply %s` there", ui.Clean(file))),
 		"`envfix plan` makes one for this machine")
 }
 

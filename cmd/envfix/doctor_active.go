@@ -35,7 +35,8 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 		r.Findings = append(r.Findings, doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: dir,
 			Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
 			Text: "`python` runs another environment here, " + dir + ", which has no torch: it comes before " + activeEnv() + " on PATH, which is the active one",
-			Fix:  []string{"`source " + text.Command(activeEnv()+"/bin/activate") + "` in a new shell, or `" + text.Command(activeEnv()+"/bin/python") + "` by its path"}})
+			Fix: []string{"`source " + text.Command(activeEnv()+"/bin/activate") + "` in a new shell, or `" +
+				text.Command(activeEnv()+"/bin/python") + "` by its path"}})
 		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {

@@ -58,7 +58,8 @@ func (f doctorFlags) fixes(r doctor.Report, p *read.Case) string {
 		return ""
 	}
 	torch, _ := installedTorch(p)
-	if first := cureOf(&r, p).first; first < 0 || torch == "" && p.Machine.Platform.Environment == machine.HPCLogin || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
+	login := torch == "" && p.Machine.Platform.Environment == machine.HPCLogin
+	if first := cureOf(&r, p).first; first < 0 || login || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
 		return ""
 	}
 	return "\n`" + again("--fix") + "` shows the plan that mends this, and asks\n"

@@ -66,7 +66,8 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 	for _, pair := range pairs {
 		name, facts, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, fail.Wrong(fmt.Sprintf("the target `%s` has no description", text.Refused(pair)), `write NAME="…" in one word: v100="gpu=V100 driver=580 os=linux python=3.12"`)
+			return nil, fail.Wrong(fmt.Sprintf("the target `%s` has no description", text.Refused(pair)),
+				`write NAME="…" in one word: v100="gpu=V100 driver=580 os=linux python=3.12"`)
 		}
 		name = strings.TrimSpace(name)
 		if slices.ContainsFunc(out, func(t lock.Target) bool { return t.Name == name }) {

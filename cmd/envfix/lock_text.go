@@ -20,7 +20,8 @@ func lockText(r *team.Result) string {
 	l := r.Lock
 	fmt.Fprintf(&b, "wrote %s and %s (matrix %s)\n", lock.File, ui.Count(len(l.Profiles), "pylock file"), l.Matrix.Version)
 	for _, p := range l.Profiles {
-		b.WriteString(ui.Hang(fmt.Sprintf("  %-12s ", p.Name), fmt.Sprintf("torch %s, Python %s, %s, for %s", p.Torch, p.Python, ui.Size(p.Size.Download), p.Match.Text())))
+		b.WriteString(ui.Hang(fmt.Sprintf("  %-12s ", p.Name),
+			fmt.Sprintf("torch %s, Python %s, %s, for %s", p.Torch, p.Python, ui.Size(p.Size.Download), p.Match.Text())))
 	}
 	for _, name := range r.Removed {
 		fmt.Fprintf(&b, "removed %s\n", ui.Clean(name))

@@ -41,7 +41,8 @@ func judge(s plan.Step, said string) error {
 func would(remove, do []string) error {
 	switch {
 	case len(remove) > 0:
-		return &fail.Error{Code: fail.Preflight, Text: fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(remove)), Details: remove,
+		return &fail.Error{Code: fail.Preflight, Details: remove,
+			Text:  fmt.Sprintf("installing the driver would remove %d packages that the plan does not name", len(remove)),
 			Hints: []string{"nothing was changed; remove them yourself if you can do without them, or keep the driver that is there"}}
 	case len(do) > 0:
 		return &fail.Error{Code: fail.Preflight, Text: "the package manager would do what the plan does not name", Details: do,

@@ -44,7 +44,8 @@ type Request struct {
 // Parse reads the words. The requirements, the date and what this machine's
 // project says are the caller's to add.
 func (w Request) Parse() (resolver.Request, error) {
-	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex, Channel: w.Channel, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver,
+	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex,
+		Channel: w.Channel, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver,
 		AllowURL: text.Each(w.AllowURL, machine.NormalName), AsNamed: text.Each(w.AsNamed, machine.NormalName)}
 	var err error
 	if r.Python, err = Python(w.Python); err != nil {

@@ -94,7 +94,8 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if p, _, err := l.Pick(h, true); err == nil {
 		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
-	bad.Hints = append(append(bad.Hints, elsewhereHint(h)...), "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add NAME=\"…\"` adds a kind of machine")
+	bad.Hints = append(append(bad.Hints, elsewhereHint(h)...), "`envfix plan --no-lock` shows what this machine could run",
+		"`envfix lock target add NAME=\"…\"` adds a kind of machine")
 	return nil, "", bad
 }
 

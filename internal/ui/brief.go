@@ -182,7 +182,8 @@ func (v *view) briefPackages(k *plan.Keep) {
 	})
 	names = say.Few(names, shownChanges, "%d more")
 	count := func(of int, what string) string { return say.If(of > 0, fmt.Sprintf("%d %s", of, what)) }
-	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")), count(len(k.Leaves), "cannot stay"))
+	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")),
+		count(len(k.Leaves), "cannot stay"))
 	if parts != "" {
 		v.row("packages", parts)
 	}

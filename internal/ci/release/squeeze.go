@@ -21,7 +21,8 @@ type squeezer func([]byte) []byte
 // densest is the squeezer of a release.
 func (r *Release) densest(b []byte) []byte {
 	python := r.python(libdeflate)
-	squeeze := command{stdin: b, argv: []string{python, "-c", "import sys, deflate\nsys.stdout.buffer.write(deflate.deflate_compress(sys.stdin.buffer.read(), 12))"}}
+	squeeze := command{stdin: b, argv: []string{python, "-c",
+		"import sys, deflate\nsys.stdout.buffer.write(deflate.deflate_compress(sys.stdin.buffer.read(), 12))"}}
 	out := must.Get(squeeze.output())
 	back, err := io.ReadAll(flate.NewReader(bytes.NewReader(out)))
 	if err != nil || !bytes.Equal(back, b) {

@@ -81,7 +81,8 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 		return "" // the scheduler's: see noDevFiles
 	case noSuchUUID(e, entry):
 		here := text.Each(e.GPU().Visible(), func(g machine.GPU) string { return g.UUID })
-		return fmt.Sprintf("%s names %s, and no GPU here has that UUID: it and those after it are hidden; here is %s", name, entry, strings.Join(here[:min(len(here), 4)], ", "))
+		return fmt.Sprintf("%s names %s, and no GPU here has that UUID: it and those after it are hidden; here is %s",
+			name, entry, strings.Join(here[:min(len(here), 4)], ", "))
 	case entry == "all" && name != hiding[0], strings.HasPrefix(entry, "MIG"):
 		return ""
 	case strings.HasPrefix(entry, "GPU-"):

@@ -79,12 +79,15 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 // noNVML: the kernel module is at work, and the library that tells of it is not here.
 func noNVML(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	d := e.Machine.Driver
-	if e.Pasted || d == nil || d.NotLoaded || d.Evidence != machine.FromProc || !slices.Contains(e.Machine.Notes, "nvml: library not found") || len(found.Of("DRV002")) > 0 {
+	if e.Pasted || d == nil || d.NotLoaded || d.Evidence != machine.FromProc || len(found.Of("DRV002")) > 0 ||
+		!slices.Contains(e.Machine.Notes, "nvml: library not found") {
 		return
 	}
 	v := d.Version
 	out.Find("DRV003", evidence.Likely, e.From.Driver).As(evidence.Warning).
-		Says("the driver's library libnvidia-ml.so.1 is not here, and its kernel module %s is at work: CUDA may compute, and nvidia-smi and what asks for the GPU's memory (vLLM, nvitop) do not", v).
-		Do(fmt.Sprintf("the driver's packages in version %s: `sudo apt install --reinstall libnvidia-compute-%d nvidia-utils-%d` on Ubuntu, then `sudo ldconfig`", v, v.Major(), v.Major()),
+		Says("the driver's library libnvidia-ml.so.1 is not here, and its kernel module %s is at work: "+
+			"CUDA may compute, and nvidia-smi and what asks for the GPU's memory (vLLM, nvitop) do not", v).
+		Do(fmt.Sprintf("the driver's packages in version %s: `sudo apt install --reinstall libnvidia-compute-%d nvidia-utils-%d` on Ubuntu, "+
+			"then `sudo ldconfig`", v, v.Major(), v.Major()),
 			"in a container: `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility`")
 }

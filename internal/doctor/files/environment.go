@@ -109,7 +109,8 @@ func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 			f.Do(evidence.OutOf(p.Place, p.Site(), p.Origins)...).Mends(pythonPathMend(e, p))
 		}
 		if p.Place == machine.InUserSite {
-			f.Says("%s %s lies in the user's site-packages, %s, and goes before the environment's: it is not one that torch %s works with", name, p.Version, p.Site(), e.Torch.Named()).
+			f.Says("%s %s lies in the user's site-packages, %s, and goes before the environment's: it is not one that torch %s works with",
+				name, p.Version, p.Site(), e.Torch.Named()).
 				Do("`export PYTHONNOUSERSITE=1`", "or `python -m pip uninstall "+name+"`, with the Python that it was installed for").
 				Mends(e.Repair().Set("PYTHONNOUSERSITE", "1", "the user's site-packages hold another "+name))
 		}

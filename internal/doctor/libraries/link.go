@@ -85,11 +85,16 @@ func importer(l machine.LinkFault) string {
 func otherExtension(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	f := out.Find("PY019", evidence.Proven, evidence.Fact("%s: undefined symbol %s%s", l.By, l.Symbol, word(" (", plainSymbol(l.Symbol), ")"))).
 		Says("%s was compiled for another torch: it asks for %s, which torch %s does not have", l.Dist, cmp.Or(plainSymbol(l.Symbol), l.Symbol), e.Torch.Named()).
-		Do(fmt.Sprintf("`pip install --force-reinstall --no-deps --no-binary %s --no-build-isolation %s` compiles it for the torch that is here; or its wheel for torch %s", l.Dist, e.Repair().Again(l.Dist), e.Torch.Version),
+		Do(compiled(e, l.Dist)+" for the torch that is here; or its wheel for torch "+e.Torch.Version,
 			"`envfix plan "+l.Dist+"` names a pair that fits")
 	if !l.Module {
 		f.As(evidence.Warning)
 	}
+}
+
+// compiled is what builds a package in its version from source.
+func compiled(e *evidence.Evidence, dist string) string {
+	return "`pip install --force-reinstall --no-deps --no-binary " + dist + " --no-build-isolation " + e.Repair().Again(dist) + "` compiles it"
 }
 
 // foreignSymbol: a library in the place of torch's own lacks what torch asks it for.
@@ -108,8 +113,7 @@ func olderSymbols(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFa
 		Says("%s is older than %s needs: %s is not in %s", l.Library, cmp.Or(l.Dist, path.Base(l.By)), l.Version, l.Path)
 	switch {
 	case strings.HasPrefix(l.Version, "GLIBC_") && l.Dist != "":
-		f.Do("`pip install --force-reinstall --no-deps --no-binary "+l.Dist+" --no-build-isolation "+e.Repair().Again(l.Dist)+"` compiles it for the system that is here",
-			"or a newer system or container image: glibc is not updated by itself")
+		f.Do(compiled(e, l.Dist)+" for the system that is here", "or a newer system or container image: glibc is not updated by itself")
 	case strings.HasPrefix(l.Version, "GLIBC_"):
 		f.Do("a newer system or container image: glibc is not updated by itself", "or the build of torch that was made for this glibc: `envfix plan`")
 	case l.Entry != "":

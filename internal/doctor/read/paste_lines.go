@@ -147,7 +147,8 @@ func (k *look) message(t *trial, n int) {
 var (
 	// quiet is a line of a log below a warning: by its level's name, or by the letter of glog, klog and their like.
 	quiet = lazy.Regexp(`^(?:\([^()]{1,40}\) ?)?(?:\[?[\d:.,/ TZ+|-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|` +
-		`^(?:\S+ )?time="?\d\S*"? level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b`)
+		`^(?:\S+ )?time="?\d\S*"? level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|` +
+		`^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b`)
 	// traced is what NCCL tells below a warning, failures among it.
 	traced = lazy.Regexp(`\bNCCL (?:INFO|TRACE)\b`)
 	// logged begins as a line of a log does: a time, a level, a process.

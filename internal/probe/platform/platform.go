@@ -141,7 +141,8 @@ var containerGroup = lazy.Regexp(`docker|kubepods|containerd|libpod|/lxc|machine
 
 // InContainer looks for the marks that engines leave inside of a container.
 func InContainer(h *sysroot.Host) bool {
-	files := []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container", "/run/host/container-manager", "/var/run/secrets/kubernetes.io"}
+	files := []string{"/.dockerenv", "/run/.containerenv", "/.singularity.d", "/run/systemd/container",
+		"/run/host/container-manager", "/var/run/secrets/kubernetes.io"}
 	set := []string{"container", "KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 	return slices.ContainsFunc(files, h.Exists) || slices.ContainsFunc(set, func(name string) bool { return h.Env[name] != "" }) ||
 		containerGroup().MatchString(h.Text("/proc/1/cgroup"))
