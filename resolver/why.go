@@ -79,7 +79,11 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 		if requirement.Name == "torch" && (!requirement.Spec.Admits(b.Release.Torch) || requirement.Label != "" && requirement.Label != b.Label) {
 			return
 		}
-		c.Verdicts = append(c.Verdicts, q.verdict(b, best, requirement))
+		v := q.verdict(b, best, requirement)
+		if a := answer.Choice; a != nil && v.Status == "outranked" && v.Torch == a.Torch && v.Build == a.Build {
+			v.Text = strings.Replace(v.Text, "it would run;", "it would run, as the best of what is asked for;", 1)
+		}
+		c.Verdicts = append(c.Verdicts, v)
 	})
 	return c, nil
 }

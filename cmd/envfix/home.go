@@ -40,8 +40,8 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	faults, mends, ok := f.faults(ctx, q)
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends && !ok, Warned: ok, Proved: provedOf(at.dir)}
+	faults, found, mends, ok := f.faults(ctx, q)
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends && !ok, Warned: ok, Found: found, Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
@@ -76,14 +76,17 @@ func madeWithoutGPU(env string) bool {
 	return p != nil && p.Torch != "" && p.GPUs+p.For == 0
 }
 
-// faults are what doctor finds, the root cause first, whether a plan mends it, and
-// whether torch computes all the same.
-func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, mends, ok bool) {
+// faults are what doctor finds, the root cause first, the environment that it looked at, "" a
+// Python that is in none, whether a plan mends it, and whether torch computes all the same.
+func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, found string, mends, ok bool) {
 	patient, o := read.FromMachine(q.Machine), probeOptions(f.target.place.dir)
 	patient.Matrix, patient.Devices, patient.Standing = q.Matrix, matrix.Devices(), planning.Wished(q.Wish, q.Request)
 	patient.WithoutGPU = madeWithoutGPU(f.target.place.dir)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	r := (doctorFlags{plan: f}).examined(ctx, patient)
 	bad := xslices.Filter(r.Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
-	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), cureOf(&r, patient).first >= 0, r.OK
+	if patient.Files != nil && isEnvDir(patient.Files.Dir) {
+		found = patient.Files.Dir
+	}
+	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), found, cureOf(&r, patient).first >= 0, r.OK
 }

@@ -192,13 +192,16 @@ func (f *factSheet) toolRows(m machine.Machine) (r rows) {
 	return r
 }
 
+// A container's NVIDIA_REQUIRE_CUDA has 1,500 characters: JSON has them all.
+const longestValue = 600
+
 func (f *factSheet) envRows(m machine.Machine) [][2]string {
 	var rows [][2]string
 	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
 		if name == "PATH" && !f.verbose {
 			continue
 		}
-		rows = append(rows, [2]string{Clean(name), Clean(m.Env[name])})
+		rows = append(rows, [2]string{Clean(name), Clean(text.Cut(m.Env[name], longestValue))})
 	}
 	return rows
 }

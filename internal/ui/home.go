@@ -3,10 +3,12 @@ package ui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -19,6 +21,7 @@ type Dashboard struct {
 	Warned      bool     // they are warnings: torch computes all the same
 	New         bool     // there is no environment yet: an installed torch is another Python's
 	Into        string   // where a plan installs, if not there; "" there
+	Found       string   // the environment of the first Python on PATH, where there is none here yet; "" it is in none
 	Proved      string   // what the environment proved when it was made; "" nothing
 }
 
@@ -86,17 +89,19 @@ func (d Dashboard) judge() (works, next string) {
 	shows := "`envfix doctor` shows the evidence and what to do" + say.If(d.Mends, "; `envfix doctor --fix` mends it")
 	switch p.Decision {
 	case resolver.NoSolution, resolver.NeedTarget:
-		text, _, _ := Refusal(p)
+		why, _, _ := Refusal(p)
 		if h := p.Basis.Facts; h.Platform.Environment == machine.HPCLogin {
-			return "no: " + text, h.InJob("envfix doctor") + " looks where the GPUs are; `envfix plan --gpu NAME --driver VERSION` plans for them from here"
+			return "no: " + why, h.InJob("envfix doctor") + " looks where the GPUs are; `envfix plan --gpu NAME --driver VERSION` plans for them from here"
 		}
-		return "no: " + text, "`envfix plan` says why, and what would change it"
+		return "no: " + why, "`envfix plan` says why, and what would change it"
 	case resolver.FixDriver:
 		if len(d.Faults) == 0 {
 			return "no: " + theReason(p), install
 		}
-		if driver := p.Basis.Facts.Driver; driver != nil && !driver.LoadedVersion.IsZero() && p.Driver.Action == "load" {
-			install = shows // it is loaded: no step mends that
+		driver := p.Basis.Facts.Driver
+		loaded := driver != nil && !driver.LoadedVersion.IsZero() && p.Driver.Action == "load" // no step mends that
+		if loaded || !slices.ContainsFunc(p.Steps, func(x plan.Step) bool { return strings.HasPrefix(x.ID, "driver") && x.Run != nil }) {
+			install = shows
 		}
 		return "no: " + d.Faults[0], install
 	}
@@ -105,14 +110,10 @@ func (d Dashboard) judge() (works, next string) {
 	switch {
 	case !has && p.Torch == "":
 		return "no: there is no torch", "`envfix plan` shows what can be done: " + decisions[p.Decision]
-	case !has, d.New && len(d.Faults) == 0:
-		works = "no: there is no torch"
-		if has {
-			works = "not here: there is no environment yet"
-		}
+	case !has:
 		next := fmt.Sprintf("%s: torch %s, build %s", install, p.Torch, p.Build)
 		next += say.With(", into ", Clean(d.Into), "; what is active stays as it is")
-		return works, next
+		return "no: there is no torch", next
 	case len(d.Faults) > 0 && d.Warned:
 		return "nothing keeps torch from computing, and there is a warning: " + d.Faults[0], shows
 	case len(d.Faults) > 0:
@@ -122,5 +123,13 @@ func (d Dashboard) judge() (works, next string) {
 	case d.Proved != "":
 		return "yes: " + d.Proved, "`envfix verify` proves it again"
 	}
-	return "nothing speaks against it, and nothing was computed", "`envfix verify` proves that torch computes"
+	works = "nothing speaks against it, and nothing was computed"
+	switch {
+	case d.New && d.Found == "":
+		return works, fmt.Sprintf("%s: torch %s, build %s, in an environment of its own", install, p.Torch, p.Build)
+	case d.New:
+		return works, fmt.Sprintf("`%s` proves that torch computes; `envfix apply` makes an environment here, with torch %s, build %s",
+			text.Command("envfix", "verify", "--env", d.Found), p.Torch, p.Build)
+	}
+	return works, "`envfix verify` proves that torch computes"
 }

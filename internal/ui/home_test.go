@@ -43,3 +43,21 @@ func TestHomeBesideConda(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// The first Python's torch is judged where there is no environment yet; a driver that no step
+// mends sends to doctor. The words are those of a real H200's container (27 November 2026).
+func TestHomeWithoutEnvironment(t *testing.T) {
+	h := host()
+	h.Installed = []machine.Package{{Name: "torch", Version: "2.11.0+cu130"}}
+	installs := &plan.Plan{Decision: resolver.Install, Choice: resolver.Choice{Torch: "2.15.0", Build: "cu132"}, Basis: plan.Basis{Facts: h}}
+	driver := &plan.Plan{Decision: resolver.FixDriver, Basis: plan.Basis{Facts: h}, Steps: []plan.Step{{ID: "driver", Manual: &plan.Manual{}}}}
+	for want, d := range map[string]Dashboard{
+		"nothing was computed next `envfix verify --env /opt/torch` proves that torch computes; `envfix apply` makes an environment": {Plan: installs, New: true, Found: "/opt/torch"},
+		"nothing was computed next `envfix apply` shows the plan":                                                                    {Plan: installs, New: true},
+		"no: its device files do not answer next `envfix doctor` shows":                                                              {Plan: driver, New: true, Faults: []string{"its device files do not answer"}},
+	} {
+		if got := strings.Join(strings.Fields(Home(d, Style{})), " "); !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}
