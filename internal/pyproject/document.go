@@ -78,31 +78,26 @@ func (d *doc) value(table []string, key string) (from, to int, ok bool) {
 func (d *doc) valueEnd(at int) (int, bool) {
 	depth, begun := 0, false
 	for at < len(d.text) {
-		c := d.text[at]
-		switch {
-		case c == '"' || c == '\'':
-			at = d.stringEnd(at)
-			begun = true
-		case c == '#' && depth > 0:
-			at = d.lineEnd(at)
-			continue
-		case c == '[' || c == '{':
-			depth++
-			at++
-			begun = true
-		case c == ']' || c == '}':
-			depth--
-			at++
-		case depth == 0 && (c == '\n' || c == '#' || c == '\r'):
-			return at, begun
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',':
-			at++
-			continue
-		default:
-			begun = true
-			for at < len(d.text) && !strings.ContainsRune(" \t\r\n,]}#", rune(d.text[at])) {
-				at++
+		switch d.text[at] {
+		case '"', '\'':
+			at, begun = d.stringEnd(at), true
+		case '[', '{':
+			at, depth, begun = at+1, depth+1, true
+		case ']', '}':
+			at, depth = at+1, depth-1
+		case '\n', '\r', '#':
+			if depth == 0 {
+				return at, begun
 			}
+			at = d.lineEnd(at)
+		case ' ', '\t', ',':
+			at++
+		default:
+			rest := d.text[at:]
+			if i := strings.IndexAny(rest, " \t\r\n,]}#"); i >= 0 {
+				rest = rest[:i]
+			}
+			at, begun = at+len(rest), true
 		}
 		if depth == 0 && begun {
 			return at, true

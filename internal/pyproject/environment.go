@@ -15,10 +15,9 @@ import (
 // An Environment is what conda's environment.yml asks for.
 type Environment struct {
 	Project
-	CUDA     string // of pytorch-cuda, cuda-version or cudatoolkit: 12.4; "" it names none
-	CPU      bool   // cpuonly or pytorch-cpu
-	Pip      bool   // torch stands below `pip:`, and nothing of it among conda's packages: pip's part is followed
-	Channels []string
+	CUDA string // of pytorch-cuda, cuda-version or cudatoolkit: 12.4; "" it names none
+	CPU  bool   // cpuonly or pytorch-cpu
+	Pip  bool   // torch stands below `pip:`, and nothing of it among conda's packages: pip's part is followed
 }
 
 // torchNames are conda's names of what pip calls torch; a build for the GPU or the CPU
@@ -43,7 +42,7 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 	if err := decodeYAML(content, &d); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, text.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 200))
 	}
-	e := &Environment{Channels: d.Channels}
+	e := &Environment{}
 	var pip []string
 	for _, item := range d.Dependencies {
 		switch v := item.(type) {
@@ -127,9 +126,7 @@ func (e *Environment) add(spec, file string) error {
 			e.CUDA = version.Minor(bare)
 		}
 		return nil
-	case name == "cuda": // the toolkit, as new as torch's CUDA
-		return nil
-	case name == "pip" || strings.HasPrefix(name, "_") || name == "pytorch-mutex":
+	case slices.Contains([]string{"cuda", "pip", "pytorch-mutex"}, name), strings.HasPrefix(name, "_"): // cuda: the toolkit, as new as torch's CUDA
 		return nil
 	case slices.Contains(torchNames, name):
 		e.CPU = e.CPU || name == "pytorch-cpu" || strings.HasPrefix(build, "cpu")

@@ -28,7 +28,7 @@ func Imports(content []byte) (out []Import) {
 		for begins && len(guards) > 0 && s[0].indent <= guards[len(guards)-1] {
 			guards = guards[:len(guards)-1]
 		}
-		if s.is(0, "try") || s.is(0, "except") || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
+		if s.is(0, "try", "except") || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
 			guards = append(guards, s[0].indent)
 		}
 		for _, m := range s.imported() {

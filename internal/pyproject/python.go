@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -55,18 +56,12 @@ func (l *lexer) next() {
 	case c == '\\' && l.at+1 < len(l.src):
 		l.at += 2
 	case c == '#':
-		for l.at < len(l.src) && l.src[l.at] != '\n' {
-			l.at++
-		}
-	case c == ' ' || c == '\t' || c == '\r':
+		l.pass(func(c byte) bool { return c != '\n' })
+	case strings.IndexByte(" \t\r", c) >= 0:
 		l.at++
 	case isWord(c):
-		from := l.at
-		for l.at < len(l.src) && isWord(l.src[l.at]) {
-			l.at++
-		}
-		word := l.src[from:l.at]
-		if l.at < len(l.src) && (l.src[l.at] == '"' || l.src[l.at] == '\'') && strings.Trim(strings.ToLower(word), "rbfu") == "" {
+		word := l.pass(isWord)
+		if strings.IndexAny(l.src[l.at:], `"'`) == 0 && strings.Trim(strings.ToLower(word), "rbfu") == "" {
 			l.quoted(strings.ToLower(word))
 			return
 		}
@@ -76,6 +71,15 @@ func (l *lexer) next() {
 	default:
 		l.operator(c)
 	}
+}
+
+// pass goes on while the next byte is of a kind, and returns what it passed.
+func (l *lexer) pass(kind func(byte) bool) string {
+	from := l.at
+	for l.at < len(l.src) && kind(l.src[l.at]) {
+		l.at++
+	}
+	return l.src[from:l.at]
 }
 
 func isWord(c byte) bool {
@@ -111,19 +115,13 @@ func (l *lexer) quoted(prefix string) {
 	}
 	l.at += len(quote)
 	var s strings.Builder
-	for l.at < len(l.src) && !strings.HasPrefix(l.src[l.at:], quote) {
+	for l.within(quote) {
 		c := l.src[l.at]
-		if c == '\n' && len(quote) == 1 {
-			break // never closed
-		}
 		if c == '\\' && !strings.Contains(prefix, "r") && l.at+1 < len(l.src) {
 			l.at++
 			c = l.src[l.at]
-			switch c {
-			case 'n':
-				c = '\n'
-			case 't':
-				c = '\t'
+			if i := strings.IndexByte("nt", c); i >= 0 {
+				c = "\n\t"[i]
 			}
 		}
 		if c != '\n' || l.src[l.at-1] != '\\' {
@@ -141,6 +139,12 @@ func (l *lexer) quoted(prefix string) {
 		return
 	}
 	l.add(kind, s.String())
+}
+
+// within reports whether a string goes on: one in single quotes that is never closed ends
+// with its line.
+func (l *lexer) within(quote string) bool {
+	return l.at < len(l.src) && !strings.HasPrefix(l.src[l.at:], quote) && (len(quote) > 1 || l.src[l.at] != '\n')
 }
 
 // A span is a run of tokens: an expression.
@@ -180,7 +184,7 @@ func readProgram(src string) *program {
 			p.funcs[s[1].text] = true
 			p.bind(s[1].text, s[2:]) // its defaults
 			within = append(within, def{s[1].text, s[0].indent})
-		case (s.is(0, "return") || s.is(0, "yield")) && len(within) > 0:
+		case s.is(0, "return", "yield") && len(within) > 0:
 			p.bind(within[len(within)-1].name, s[1:])
 		default:
 			p.statement(s)
@@ -189,8 +193,17 @@ func readProgram(src string) *program {
 	return p
 }
 
-func (s span) is(i int, text string) bool {
-	return i >= 0 && i < len(s) && s[i].kind != 's' && s[i].kind != 'f' && s[i].text == text
+// is reports whether one of some words or operators stands at i.
+func (s span) is(i int, texts ...string) bool {
+	return s.kind(i) != 0 && s[i].kind != 's' && s[i].kind != 'f' && slices.Contains(texts, s[i].text)
+}
+
+// kind is the kind of the token at i; 0 there is none.
+func (s span) kind(i int) byte {
+	if i < 0 || i >= len(s) {
+		return 0
+	}
+	return s[i].kind
 }
 
 func (p *program) bind(name string, s span) {
@@ -202,9 +215,9 @@ func (p *program) bind(name string, s span) {
 // statement binds the names of one statement.
 func (p *program) statement(s span) {
 	switch {
-	case s.is(0, "with") || s.is(0, "for"):
+	case s.is(0, "with", "for"):
 		p.header(s)
-	case s.is(1, "=") || s.is(1, "+="):
+	case s.is(1, "=", "+="):
 		p.bind(s[0].text, s[2:])
 	case s.is(1, ":"): // name: type = expression
 		if at := s.top("="); at > 0 {
@@ -215,7 +228,7 @@ func (p *program) statement(s span) {
 			p.keyed[s[0].text] = map[string]span{}
 		}
 		p.keyed[s[0].text][s[2].text] = s[5:]
-	case s.is(1, ".") && s.is(3, "(") && (s.is(2, "append") || s.is(2, "extend") || s.is(2, "update")):
+	case s.is(1, ".") && s.is(3, "(") && s.is(2, "append", "extend", "update"):
 		inner := append(span{{kind: 'o', text: "["}}, s[4:len(s)-1]...)
 		p.bind(s[0].text, append(inner, token{kind: 'o', text: "]"}))
 	}

@@ -182,6 +182,18 @@ func (f *lines) conda(name, version, build, at string) error {
 	return nil
 }
 
+// another reads a file that one names.
+func (f *lines) another(file, at string, limits bool, depth int) error {
+	if f.opened++; f.opened > mostFiles {
+		return fmt.Errorf("%s: more than %d files are named, one by the other", at, mostFiles)
+	}
+	content, err := f.open(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return f.read(content, file, limits, depth)
+}
+
 // option reads one option line.
 func (f *lines) option(s, at, name string, depth int) error {
 	key, value, _ := strings.Cut(s, " ")
@@ -196,18 +208,10 @@ func (f *lines) option(s, at, name string, depth int) error {
 		if f.open == nil {
 			return fmt.Errorf("%s: %q names another file, which cannot be read here", at, s)
 		}
-		if f.opened++; f.opened > mostFiles {
-			return fmt.Errorf("%s: more than %d files are named, one by the other", at, mostFiles)
-		}
-		inner := value
 		if !path.IsAbs(value) {
-			inner = path.Join(path.Dir(name), value)
+			value = path.Join(path.Dir(name), value)
 		}
-		content, err := f.open(inner)
-		if err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
-		return f.read(content, inner, strings.HasPrefix(key, "-c") || key == "--constraint", depth+1)
+		return f.another(value, at, strings.HasPrefix(strings.TrimLeft(key, "-"), "c"), depth+1)
 	case "-i", "--index-url":
 		f.p.Indexes = append(f.p.Indexes, Index{URL: value, Default: true, From: at})
 	case "--extra-index-url":

@@ -1,6 +1,7 @@
 package pyproject
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/text"
@@ -75,15 +76,15 @@ func install(s string) (i Install, ok bool) {
 		switch {
 		case strings.HasPrefix(w, "#"):
 			at = len(words)
-		case key == "--index-url" || key == "--extra-index-url" || w == "-i":
+		case slices.Contains([]string{"--index-url", "--extra-index-url", "-i"}, key):
 			if !assigned && at+1 < len(words) {
 				at++
 				value = words[at]
 			}
 			i.Index = strings.Trim(value, `"'`)
-		case w == "-r" || w == "-f" || w == "-e" || w == "-c" || w == "--find-links":
+		case slices.Contains([]string{"-r", "-f", "-e", "-c", "--find-links"}, w):
 			at++
-		case strings.HasPrefix(w, "-") || strings.ContainsAny(w, "/$(){}|&\\") || strings.HasPrefix(w, "."):
+		case strings.IndexAny(w, "-.") == 0 || strings.ContainsAny(w, "/$(){}|&\\"):
 		default:
 			i.Words = append(i.Words, w)
 		}

@@ -186,28 +186,34 @@ type finding struct {
 
 // expression walks an expression; bare strings count where a single text is meant.
 func (f *finding) expression(e span, bare bool) {
-	var calls []bool // of each open bracket: whether strings in it do not count
+	quiet := []bool{!bare} // outside of all brackets, and in each open one: whether strings do not count
 	for i := 0; i < len(e); i++ {
 		t := e[i]
 		switch {
 		case t.kind == 's' || t.kind == 'f':
-			quiet := len(calls) == 0 && !bare || len(calls) > 0 && calls[len(calls)-1]
-			f.text(e, i, quiet)
-		case e.is(i, "[") && i > 0 && (e[i-1].kind == 'n' || e.is(i-1, "]") || e.is(i-1, ")")):
+			f.text(e, i, quiet[len(quiet)-1])
+		case e.is(i, "[") && (e.kind(i-1) == 'n' || e.is(i-1, "]", ")")):
 			i = f.subscript(e, i)
 		case nesting(t) > 0:
-			callee := i > 0 && (e[i-1].kind == 'n' && !keyword(e[i-1].text) || e.is(i-1, ")"))
-			calls = append(calls, t.text == "(" && callee && !f.funcs[e[i-1].text])
-		case nesting(t) < 0 && len(calls) > 0:
-			calls = calls[:len(calls)-1]
-		case t.kind == 'n' && !e.is(i-1, ".") && !(len(calls) > 0 && e.is(i+1, "=")) && !(e.is(i+1, "[") && i+2 < len(e) && e[i+2].kind == 's'):
+			quiet = append(quiet, t.text == "(" && e.callee(i-1) && !f.funcs[e[i-1].text])
+		case nesting(t) < 0 && len(quiet) > 1:
+			quiet = quiet[:len(quiet)-1]
+		case t.kind == 'n' && e.stands(i, len(quiet) > 1):
 			f.name(t.text, bare)
 		}
 	}
 }
 
-func keyword(name string) bool {
-	return slices.Contains([]string{"in", "if", "else", "or", "and", "not", "return", "for"}, name)
+// callee reports whether what stands at i may be called.
+func (s span) callee(i int) bool {
+	keywords := []string{"in", "if", "else", "or", "and", "not", "return", "for"}
+	return s.is(i, ")") || s.kind(i) == 'n' && !slices.Contains(keywords, s[i].text)
+}
+
+// stands reports whether a name stands for what it was bound to: it is no attribute, no
+// name of an argument, no table of which one entry is taken.
+func (s span) stands(i int, nested bool) bool {
+	return !s.is(i-1, ".") && !(nested && s.is(i+1, "=")) && !(s.is(i+1, "[") && s.kind(i+2) == 's')
 }
 
 // name goes on with what a name stands for.
@@ -233,13 +239,13 @@ func (f *finding) text(e span, i int, quiet bool) {
 	switch {
 	case strings.HasSuffix(t.text, ".txt") || strings.HasSuffix(t.text, ".in"):
 		names := []string{t.text}
-		if e.is(i-1, ",") && i > 1 && e[i-2].kind == 's' { // os.path.join("requirements", "base.txt")
+		if e.is(i-1, ",") && e.kind(i-2) == 's' { // os.path.join("requirements", "base.txt")
 			names = []string{path.Join(e[i-2].text, t.text), t.text}
 		}
 		f.files = append(f.files, names)
-	case e.is(i+1, ".") && (e.is(i+2, "split") || e.is(i+2, "splitlines")) && len(t.text) > 2:
+	case e.is(i+1, ".") && e.is(i+2, "split", "splitlines") && len(t.text) > 2:
 		f.texts = append(f.texts, strings.Fields(t.text)...)
-	case quiet || e.is(i+1, ":") || e.is(i+1, ".") || e.is(i+1, "%") || e.is(i-1, "==") || e.is(i-1, "!=") || e.is(i-1, "in") || e.is(i-1, "%"):
+	case quiet || e.is(i+1, ":", ".", "%") || e.is(i-1, "==", "!=", "in", "%"):
 	case strings.TrimSpace(t.text) != "":
 		f.texts = append(f.texts, t.text)
 	}

@@ -17,7 +17,24 @@ func (p *Project) Contradictions(c *resolver.Choice, env pep508.Environment) []s
 	if c == nil || c.Channel != "pip" {
 		return nil
 	}
-	var out []string
+	sources := xslices.Filter(p.Sources, func(s Source) bool { return env.Admits(s.Marker) })
+	out := p.sourcesAgainst(c, sources)
+	sourced := slices.ContainsFunc(sources, func(s Source) bool { return s.Package == "torch" })
+	for _, i := range p.Indexes {
+		if i.Explicit || sourced {
+			continue
+		}
+		if l := Label(i.URL); l != "" && l != c.Build {
+			out = append(out, fmt.Sprintf("%s names %s, which carries %s builds; the choice is %s", i.From, i.URL, l, c.Build))
+		} else if i.Default && c.Index == nil && l == "" {
+			out = append(out, fmt.Sprintf("%s replaces the default index by %s; whether it carries the chosen build is not known", i.From, i.URL))
+		}
+	}
+	return out
+}
+
+// sourcesAgainst are the contradictions of the sources that count.
+func (p *Project) sourcesAgainst(c *resolver.Choice, sources []Source) (out []string) {
 	named := map[string]string{}
 	for _, i := range p.Indexes {
 		if i.Name != "" {
@@ -25,7 +42,6 @@ func (p *Project) Contradictions(c *resolver.Choice, env pep508.Environment) []s
 		}
 	}
 	agrees := map[string]bool{} // an extra may take it from elsewhere
-	sources := xslices.Filter(p.Sources, func(s Source) bool { return env.Admits(s.Marker) })
 	for _, s := range sources {
 		url := named[s.Index]
 		agrees[s.Package] = agrees[s.Package] || sameIndex(url, c.Index) || Label(url) == c.Build && c.Build != ""
@@ -37,17 +53,6 @@ func (p *Project) Contradictions(c *resolver.Choice, env pep508.Environment) []s
 			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from %s", s.Package, s.Other))
 		default:
 			out = append(out, fmt.Sprintf("tool.uv.sources takes %s from the index %s (%s), and the choice comes from %s", s.Package, s.Index, named[s.Index], place(c.Index)))
-		}
-	}
-	sourced := slices.ContainsFunc(sources, func(s Source) bool { return s.Package == "torch" })
-	for _, i := range p.Indexes {
-		if i.Explicit || sourced {
-			continue
-		}
-		if l := Label(i.URL); l != "" && l != c.Build {
-			out = append(out, fmt.Sprintf("%s names %s, which carries %s builds; the choice is %s", i.From, i.URL, l, c.Build))
-		} else if i.Default && c.Index == nil && l == "" {
-			out = append(out, fmt.Sprintf("%s replaces the default index by %s; whether it carries the chosen build is not known", i.From, i.URL))
 		}
 	}
 	return out
@@ -72,10 +77,7 @@ func place(index *string) string {
 func Label(url string) string {
 	url = strings.TrimSuffix(url, "/")
 	last := url[strings.LastIndexByte(url, '/')+1:]
-	if !strings.Contains(url, "download.pytorch.org/whl/") && !strings.Contains(url, "/whl/") {
-		return ""
-	}
-	if strings.HasPrefix(last, "cu") || strings.HasPrefix(last, "rocm") || last == "cpu" || last == "xpu" {
+	if strings.Contains(url, "/whl/") && (strings.HasPrefix(last, "cu") || strings.HasPrefix(last, "rocm") || last == "cpu" || last == "xpu") {
 		return last
 	}
 	return ""
