@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // What is known of packages beside torch: what they need without declaring it,
@@ -216,13 +217,12 @@ type Framework struct {
 // FrameworksOf returns the rows of a framework for a platform, in their order: the
 // newest first, and of one release the newer CUDA first.
 func (m *Matrix) FrameworksOf(pkg, os, arch string) []Framework {
-	var out []Framework
-	for _, f := range m.Frameworks {
-		if f.Package == pkg && (f.OS == "" || f.OS == os) && (f.Arch == "" || f.Arch == arch) {
-			out = append(out, f)
-		}
-	}
-	return out
+	return xslices.Filter(m.Frameworks, func(f Framework) bool { return f.Package == pkg && IsFor(f.OS, f.Arch, os, arch) })
+}
+
+// IsFor reports whether a row is for a system; "" stands for any.
+func IsFor(rowOS, rowArch, os, arch string) bool {
+	return (rowOS == "" || rowOS == os) && (rowArch == "" || rowArch == arch)
 }
 
 // An Elsewhere is where wheels of a package are published that the default index
@@ -250,13 +250,7 @@ type Elsewhere struct {
 
 // ElsewhereOf returns where a package is published beside the default index.
 func (m *Matrix) ElsewhereOf(pkg, os, arch string) []Elsewhere {
-	var out []Elsewhere
-	for _, e := range m.Elsewhere {
-		if e.Package == pkg && (e.OS == "" || e.OS == os) && (e.Arch == "" || e.Arch == arch) {
-			out = append(out, e)
-		}
-	}
-	return out
+	return xslices.Filter(m.Elsewhere, func(e Elsewhere) bool { return e.Package == pkg && IsFor(e.OS, e.Arch, os, arch) })
 }
 
 // A Known is a group of names of packages: real ones, or names that stand for a

@@ -77,13 +77,7 @@ func (c *checker) beside() {
 	must(c, c.m.Frameworks, "a framework has a package, versions, and how it is asked for (ask)", func(f Framework) bool {
 		return f.Package != "" && f.Ask != "" && !f.Versions.IsZero()
 	})
-	must(c, c.m.Elsewhere, "a package that is published elsewhere has a name and an https URL", func(e Elsewhere) bool {
-		return e.Package != "" && (e.Kind == "build" || strings.HasPrefix(e.URL, "https://"))
-	})
-	must(c, c.m.Elsewhere, "sha256: it is of one file, 64 lower-case hexadecimal digits, and the URL names that file", func(e Elsewhere) bool {
-		return e.SHA256 == "" || sha256Form().MatchString(e.SHA256) && !strings.Contains(e.URL, "{")
-	})
-	must(c, c.m.Elsewhere, "proof: nobody read these wheels", func(e Elsewhere) bool { return e.Proof != ByWheel })
+	c.elsewhere()
 	for _, f := range c.m.Frameworks {
 		c.frameworkFloors(f)
 	}
@@ -91,14 +85,29 @@ func (c *checker) beside() {
 	for _, f := range c.m.Files {
 		c.files(f, seen)
 	}
+	c.known(seen)
+}
+
+// known checks that a name is there once.
+func (c *checker) known(seen map[string]string) {
 	for _, k := range c.m.Known {
 		for _, name := range k.Names {
-			if at, twice := seen["known "+name]; twice {
-				c.fault(k.Source, "%s is there twice; the other is at %s", text.Cut(name, 60), at)
-			}
+			at, twice := seen["known "+name]
+			c.wrong(twice, k.Source, "%s is there twice; the other is at %s", text.Cut(name, 60), at)
 			seen["known "+name] = k.Source
 		}
 	}
+}
+
+// elsewhere checks where wheels are published beside the default index.
+func (c *checker) elsewhere() {
+	must(c, c.m.Elsewhere, "a package that is published elsewhere has a name and an https URL", func(e Elsewhere) bool {
+		return e.Package != "" && (e.Kind == "build" || strings.HasPrefix(e.URL, "https://"))
+	})
+	must(c, c.m.Elsewhere, "sha256: it is of one file, 64 lower-case hexadecimal digits, and the URL names that file", func(e Elsewhere) bool {
+		return e.SHA256 == "" || sha256Form().MatchString(e.SHA256) && !strings.Contains(e.URL, "{")
+	})
+	must(c, c.m.Elsewhere, "proof: nobody read these wheels", func(e Elsewhere) bool { return e.Proof != ByWheel })
 }
 
 // frameworkFloors: a row with a CUDA names the oldest driver of each system it is for, or
@@ -116,9 +125,7 @@ func (c *checker) frameworkFloors(f Framework) {
 }
 
 func (c *checker) files(f Files, seen map[string]string) {
-	if f.Package == "" || f.Versions == "" || !f.Sdist && f.Tags == "" {
-		c.fault(f.Source, "files have a package, versions, and tags or sdist")
-	}
+	c.wrong(f.Package == "" || f.Versions == "" || !f.Sdist && f.Tags == "", f.Source, "files have a package, versions, and tags or sdist")
 	for _, v := range strings.Fields(f.Versions) {
 		key := strings.Join([]string{f.Package, v, f.OS, f.Arch, f.Glibc.String(), f.Musl.String(), f.MacOS.String(), f.Requires.String()}, " ")
 		if f.Sdist {
@@ -130,8 +137,6 @@ func (c *checker) files(f Files, seen map[string]string) {
 		seen[key] = f.Source
 	}
 	for _, tag := range strings.Fields(f.Tags) {
-		if !tagForm().MatchString(tag) {
-			c.fault(f.Source, "tags: %q is not such as cp312, cp313t, cp39-abi3, py3", text.Cut(tag, 60))
-		}
+		c.wrong(!tagForm().MatchString(tag), f.Source, "tags: %q is not such as cp312, cp313t, cp39-abi3, py3", text.Cut(tag, 60))
 	}
 }

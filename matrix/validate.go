@@ -45,6 +45,13 @@ func (c *checker) fault(place, format string, args ...any) {
 	c.faults = append(c.faults, Fault{file, line, fmt.Sprintf(format, args...)})
 }
 
+// wrong reports a row where something is so.
+func (c *checker) wrong(so bool, place, format string, args ...any) {
+	if so {
+		c.fault(place, format, args...)
+	}
+}
+
 // placed are the parts of a Source.
 func placed(source string) (file string, line int) {
 	file, digits, _ := strings.Cut(source, ":")
@@ -75,13 +82,9 @@ var (
 )
 
 func (c *checker) head() {
-	if !matrixVersion().MatchString(c.m.Version) {
-		c.fault("data/matrix.yaml", "version: %q is not of the form 2026.11.2", text.Cut(c.m.Version, 60))
-	}
+	c.wrong(!matrixVersion().MatchString(c.m.Version), "data/matrix.yaml", "version: %q is not of the form 2026.11.2", text.Cut(c.m.Version, 60))
 	c.date("data/matrix.yaml", "date", c.m.Date)
-	if len(c.m.Releases) == 0 {
-		c.fault("data/torch", "no releases")
-	}
+	c.wrong(len(c.m.Releases) == 0, "data/torch", "no releases")
 }
 
 // date checks a day such as 2026-11-21.
@@ -106,18 +109,12 @@ func (c *checker) releases() {
 		}
 		seen[v] = r.Source
 		c.date(r.Source, "date", r.Date)
-		if c.m.Date != "" && r.Date > c.m.Date {
-			c.fault(r.Source, "torch %s is of %s, and the data of %s", v, r.Date, c.m.Date)
-		}
-		if r.Torch.IsPreRelease() {
-			c.fault(r.Source, "torch %s is not a final release", v)
-		}
+		c.wrong(c.m.Date != "" && r.Date > c.m.Date, r.Source, "torch %s is of %s, and the data of %s", v, r.Date, c.m.Date)
+		c.wrong(r.Torch.IsPreRelease(), r.Source, "torch %s is not a final release", v)
 		if _, ok := r.Companions["torchvision"]; !ok {
 			c.fault(r.Source, "torch %s names no torchvision", v)
 		}
-		if len(r.Builds) == 0 {
-			c.fault(r.Source, "torch %s has no builds", v)
-		}
+		c.wrong(len(r.Builds) == 0, r.Source, "torch %s has no builds", v)
 		if i > 0 {
 			newer := c.m.Releases[i-1]
 			file, line := placed(r.Source)
@@ -135,9 +132,7 @@ func (c *checker) builds(r *Release) {
 	var above *Build
 	for _, b := range r.Builds {
 		key := [3]string{b.Label, b.OS, b.Arch}
-		if seen[key] {
-			c.fault(b.Source, "torch %s %s for %s %s is there twice", r.Torch, b.Label, b.OS, b.Arch)
-		}
+		c.wrong(seen[key], b.Source, "torch %s %s for %s %s is there twice", r.Torch, b.Label, b.OS, b.Arch)
 		seen[key] = true
 		if b.Default {
 			on := [2]string{b.OS, b.Arch}
@@ -157,53 +152,31 @@ func (c *checker) builds(r *Release) {
 
 // build checks one row by itself.
 func (c *checker) build(b *Build) {
-	if !labelForm().MatchString(b.Label) {
-		c.fault(b.Source, "build: %q is none of cuNNN, cpu, rocmN.N, xpu, mps", text.Cut(b.Label, 60))
-	}
-	if b.Index != "" && !urlForm().MatchString(b.Index) {
-		c.fault(b.Source, "index: %q is not an https URL", text.Cut(b.Index, 60))
-	}
-	if b.Index == "" && !b.Default {
-		c.fault(b.Source, "%s has no index and is not the default index's: nobody could install it", b.Label)
-	}
-	if b.PythonMax.Compare(b.PythonMin) < 0 {
-		c.fault(b.Source, "python: %s comes before %s", b.PythonMax, b.PythonMin)
-	}
+	c.wrong(!labelForm().MatchString(b.Label), b.Source, "build: %q is none of cuNNN, cpu, rocmN.N, xpu, mps", text.Cut(b.Label, 60))
+	c.wrong(b.Index != "" && !urlForm().MatchString(b.Index), b.Source, "index: %q is not an https URL", text.Cut(b.Index, 60))
+	c.wrong(b.Index == "" && !b.Default, b.Source, "%s has no index and is not the default index's: nobody could install it", b.Label)
+	c.wrong(b.PythonMax.Compare(b.PythonMin) < 0, b.Source, "python: %s comes before %s", b.PythonMax, b.PythonMin)
 	for _, f := range b.FreeThreaded {
 		v, err := version.ParsePython(strings.TrimSuffix(f, "t"))
 		if !freeForm().MatchString(f) || err != nil || v.Compare(b.PythonMin) < 0 || v.Compare(b.PythonMax) > 0 {
 			c.fault(b.Source, "free_threaded: %q is not such as 3.14t within %s to %s", text.Cut(f, 60), b.PythonMin, b.PythonMax)
 		}
 	}
-	if (b.OS == "linux") == b.Glibc.IsZero() {
-		c.fault(b.Source, "glibc: given for %s exactly where it is Linux", b.OS)
-	}
-	if (b.OS == "macos") == b.MacOSMin.IsZero() {
-		c.fault(b.Source, "macos: given for %s exactly where it is macOS", b.OS)
-	}
-	if b.Label == "mps" && (b.OS != "macos" || b.Arch != "arm64") {
-		c.fault(b.Source, "mps is of macOS on arm64, not of %s on %s", b.OS, b.Arch)
-	}
+	c.wrong((b.OS == "linux") == b.Glibc.IsZero(), b.Source, "glibc: given for %s exactly where it is Linux", b.OS)
+	c.wrong((b.OS == "macos") == b.MacOSMin.IsZero(), b.Source, "macos: given for %s exactly where it is macOS", b.OS)
+	c.wrong(b.Label == "mps" && (b.OS != "macos" || b.Arch != "arm64"), b.Source, "mps is of macOS on arm64, not of %s on %s", b.OS, b.Arch)
 }
 
 // compute checks a build's CUDA and its code.
 func (c *checker) compute(b *Build) {
 	cuda, isCUDA := LabelCUDA(b.Label)
 	if !isCUDA {
-		if !b.CUDA.IsZero() || len(b.Native)+len(b.PTX) > 0 {
-			c.fault(b.Source, "%s is not a CUDA build and has CUDA or GPU code", b.Label)
-		}
+		c.wrong(!b.CUDA.IsZero() || len(b.Native)+len(b.PTX) > 0, b.Source, "%s is not a CUDA build and has CUDA or GPU code", b.Label)
 		return
 	}
-	if b.CUDA.MajorMinor() != cuda.MajorMinor() {
-		c.fault(b.Source, "cuda: %q is not that of %s", b.CUDA, b.Label)
-	}
-	if b.CuDNN.IsZero() {
-		c.fault(b.Source, "cudnn: a CUDA build without cuDNN")
-	}
-	if len(b.Native) == 0 {
-		c.fault(b.Source, "cubins: a CUDA build without code")
-	}
+	c.wrong(b.CUDA.MajorMinor() != cuda.MajorMinor(), b.Source, "cuda: %q is not that of %s", b.CUDA, b.Label)
+	c.wrong(b.CuDNN.IsZero(), b.Source, "cudnn: a CUDA build without cuDNN")
+	c.wrong(len(b.Native) == 0, b.Source, "cubins: a CUDA build without code")
 	if !slices.ContainsFunc(c.m.Floors, func(f Floor) bool { return f.Label == b.Label }) {
 		c.fault(b.Source, "no driver floor is given for %s", b.Label)
 	}
@@ -313,9 +286,7 @@ func (c *checker) drivers() {
 func (c *checker) branch(b Branch) {
 	for what, v := range map[string]version.Dotted{"linux": b.Latest, "windows": b.LatestWindows} {
 		// a Windows branch goes on counting above Linux's: 580.x, 581.x, 582.x
-		if !v.IsZero() && (v.Major() < b.Number || v.Major() > b.Number+9) {
-			c.fault(b.Source, "%s: %s is not of branch %d", what, v, b.Number)
-		}
+		c.wrong(!v.IsZero() && (v.Major() < b.Number || v.Major() > b.Number+9), b.Source, "%s: %s is not of branch %d", what, v, b.Number)
 	}
 	for what, day := range map[string]string{"first": b.First, "eol": b.EOL} {
 		if day != "" {
@@ -327,8 +298,6 @@ func (c *checker) branch(b Branch) {
 
 func (c *checker) modules(place string, flavours []string) {
 	for _, f := range flavours {
-		if f != "open" && f != "proprietary" {
-			c.fault(place, "modules: %q is neither open nor proprietary", text.Cut(f, 60))
-		}
+		c.wrong(f != "open" && f != "proprietary", place, "modules: %q is neither open nor proprietary", text.Cut(f, 60))
 	}
 }

@@ -15,9 +15,7 @@ import (
 // must reports the rows of a table that are not as they have to be.
 func must[T any](c *checker, rows []T, text string, ok func(T) bool) {
 	for _, r := range rows {
-		if !ok(r) {
-			c.fault(sourceOf(reflect.ValueOf(r)), "%s", text)
-		}
+		c.wrong(!ok(r), sourceOf(reflect.ValueOf(r)), "%s", text)
 	}
 }
 
@@ -60,6 +58,14 @@ func (c *checker) rows() {
 		}
 		return ok && z.DownloadMB > 0
 	})
+	for _, d := range c.m.Defects {
+		c.defect(d)
+	}
+	c.allCodes()
+}
+
+// allCodes checks what the tables beside torch's builds say that there is code for.
+func (c *checker) allCodes() {
 	for _, l := range c.m.Libraries {
 		c.codes(l.Source, "cubins", l.Native)
 		c.codes(l.Source, "ptx", l.PTX)
@@ -70,16 +76,11 @@ func (c *checker) rows() {
 	for _, b := range c.m.Conda {
 		c.codes(b.Source, "cubins", b.Native)
 	}
-	for _, d := range c.m.Defects {
-		c.defect(d)
-	}
 }
 
 func (c *checker) defect(d Defect) {
 	for _, l := range d.Labels {
-		if !c.labelKnown(l) {
-			c.fault(d.Source, "builds: no release has a build %s", text.Cut(l, 60))
-		}
+		c.wrong(!c.labelKnown(l), d.Source, "builds: no release has a build %s", text.Cut(l, 60))
 	}
 	for _, sm := range append([]machine.SM{d.Below}, d.SMs...) {
 		if _, ok := c.m.Arch(sm); !sm.IsZero() && !ok {
@@ -121,14 +122,25 @@ func checkDevices(fsys fs.FS, m *Matrix) []Fault {
 	line = 0
 	for row := range strings.Lines(t.names) {
 		line++
-		f := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
-		if f[0] == "alias" && len(f) == 3 && len(t.LookupName(f[2])) == 0 {
-			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("alias: no device is named %q", text.Cut(f[2], 60))})
-		} else if !strings.HasPrefix(f[0], "#") && !(f[0] == "alias" && len(f) == 3) && !(f[0] == "intel" && len(f) == 3 && t.xpu[f[1]].Chip != "") && !(f[0] == "amd" && len(f) == 4) {
-			faults = append(faults, Fault{"data/names.tsv", line, fmt.Sprintf("%q is not a row of this table", text.Cut(row, 60))})
+		if text := t.nameFault(strings.TrimSuffix(row, "\n")); text != "" {
+			faults = append(faults, Fault{"data/names.tsv", line, text})
 		}
 	}
 	return faults
+}
+
+// nameFault says what is wrong with a row of the table of names, or "".
+func (t *DeviceTable) nameFault(row string) string {
+	f := strings.Split(row, "\t")
+	if ok := map[string]bool{
+		"alias": len(f) == 3, "amd": len(f) == 4, "intel": len(f) == 3 && t.xpu[f[1]].Chip != "",
+	}[f[0]]; !ok && !strings.HasPrefix(row, "#") {
+		return fmt.Sprintf("%q is not a row of this table", text.Cut(row, 60))
+	}
+	if f[0] == "alias" && len(t.LookupName(f[2])) == 0 {
+		return fmt.Sprintf("alias: no device is named %q", text.Cut(f[2], 60))
+	}
+	return ""
 }
 
 // rowFault says what is wrong with a row of the device table, or "".

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,19 +43,23 @@ func (s advice) forTheTarget(o *outcome) []string {
 		if list := s.p.framework(r.Name); len(list) > 0 && list[0].Label != cpu && (list[len(list)-1].Label != cpu || len(r.Extras) > 0) {
 			return []string{fmt.Sprintf(cudaAlone, text.Cut(r.Text, 80))}
 		}
-		if s.p.isFramework(r.Name) {
-			continue
-		}
-		rows := s.p.wheels(r.Name)
-		i := slices.IndexFunc(rows, func(e *matrix.Extension) bool { return !e.Sdist && s.p.cache.admits(r.Spec, e.Version) })
-		places := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
-		forGPUs := slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return len(e.CUDA) > 0 }) &&
-			!slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return slices.Contains(e.CUDA, cpu) })
-		if i >= 0 && o.q.packages().forCUDA(rows[i]) && (rows[i].Fails == "import" || rows[i].Fails == "") || i < 0 && forGPUs {
+		if !s.p.isFramework(r.Name) && o.q.packages().forCUDAAlone(r) {
 			return []string{fmt.Sprintf(cudaAlone, r.Name)}
 		}
 	}
 	return nil
+}
+
+// forCUDAAlone reports whether the newest wheel that a requirement admits needs CUDA, or
+// where the default index has none, all that are published elsewhere.
+func (q packages) forCUDAAlone(r pep508.Requirement) bool {
+	wheel := func(e *matrix.Extension) bool { return !e.Sdist && q.a.p.cache.admits(r.Spec, e.Version) }
+	if e, ok := xslices.Find(q.a.p.wheels(r.Name), wheel); ok {
+		return q.needsCUDA(e)
+	}
+	places := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
+	return slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return len(e.CUDA) > 0 }) &&
+		!slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return slices.Contains(e.CUDA, cpu) })
 }
 
 // otherPublishers are conda-forge, a package's own places, and a build from source.
@@ -261,15 +266,15 @@ func (s advice) otherSystems(o *outcome) []string {
 	if o.Decision != NoSolution {
 		return nil
 	}
-	p := s.p.h.Platform
+	p, libc := s.p.h.Platform, cmp.Or(s.p.h.Platform.Libc, &machine.Libc{})
 	var out []string
 	switch {
-	case p.OS == "linux" && p.Libc != nil && p.Libc.Kind == "musl":
+	case p.OS == "linux" && libc.Kind == "musl":
 		out = append(out, "a container or a system with glibc 2.28 or newer (Debian, Ubuntu, AlmaLinux): PyTorch publishes no wheel for musl",
 			"source build of torch on this system")
 	case s.p.tegra():
 		out = append(out, "the wheels or the container that NVIDIA publishes for this JetPack", "a newer JetPack")
-	case p.OS == "linux" && p.Libc != nil && !p.Libc.Version.IsZero() && s.oldLibc():
+	case p.OS == "linux" && !libc.Version.IsZero() && s.oldLibc():
 		out = append(out, "a container with a newer glibc on this host")
 	case p.OS == "windows" && p.Arch == "arm64":
 		out = append(out, "an x86_64 Python under emulation, for a CPU build", "WSL")

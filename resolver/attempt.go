@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -162,7 +163,7 @@ func put(m *map[string]string, key, value string) {
 // wherever that carries it, unless the request or the team's policy admits only others.
 func (q *attempt) fromDefault(b *matrix.Build) bool {
 	only, p := q.p.req.OnlyIndex, q.p.req.Policy
-	admitted := p == nil || len(p.Indexes) == 0 || slices.Contains(p.Indexes, "default")
+	admitted := p == nil || xslices.Admits(p.Indexes, "default")
 	return b.Default && (only == "default" || only == "" && admitted)
 }
 

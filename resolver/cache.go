@@ -93,7 +93,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		byPackage: sync.OnceValue(func() map[string][]*matrix.Extension { return byPackage(m) }),
 	}
 	for _, n := range m.Needs {
-		if (n.OS == "" || n.OS == p.OS) && (n.Arch == "" || n.Arch == p.Arch) {
+		if matrix.IsFor(n.OS, n.Arch, p.OS, p.Arch) {
 			c.needs[n.Package] = append(c.needs[n.Package], n)
 		}
 	}

@@ -35,7 +35,7 @@ func (q packages) places(name string, b *matrix.Build) []offer {
 	var out []offer
 	minor := version.Minor(b.Release.Torch.String())
 	for _, e := range q.a.p.m.ElsewhereOf(name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch) {
-		if e.URL == "" || len(e.Torch) > 0 && !slices.Contains(e.Torch, minor) || len(e.Pythons) > 0 && !slices.Contains(e.Pythons, q.a.py.String()) ||
+		if e.URL == "" || !xslices.Admits(e.Torch, minor) || !xslices.Admits(e.Pythons, q.a.py.String()) ||
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b) || len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus)) == 0 {
 			continue
 		}
@@ -160,43 +160,43 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 	names := s.unserved()
 	for _, r := range s.p.req.packages {
 		rows := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
-		if !slices.Contains(names, r.Name) || o.Choice != nil && o.Choice.URLs[r.Name] != "" {
-			continue
-		}
-		if s.p.frameworks().needsNoTorch(r.Name) {
-			gpus := s.p.vendor(machine.NVIDIA)
-			if s.p.req.accel() == cpu {
-				gpus = nil
-			}
+		switch {
+		case !slices.Contains(names, r.Name) || o.Choice != nil && o.Choice.URLs[r.Name] != "":
+		case s.p.frameworks().needsNoTorch(r.Name):
+			gpus := xslices.Filter(s.p.vendor(machine.NVIDIA), func(machine.GPU) bool { return s.p.req.accel() != cpu })
 			for _, e := range rows {
 				out = append(out, s.p.frameworks().wayAlone(r, e, gpus)...)
 			}
-			continue
+		default:
+			out = append(out, s.besideTorch(r, rows, s.p.without(names...))...)
 		}
-		t := s.p.without(names...)
-		if t == nil {
-			continue
-		}
-		q, b := t.chooser().here()
-		if b == nil {
-			continue
-		}
-		open := q // what other torches have
-		if u := t.with(func(x *Request) { x.Requirements = unpinnedTorch(x.Requirements) }); u != nil && s.p.req.torchText() != "" &&
-			slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return len(e.Torch) > 0 }) {
-			open = u.ask(q.accel, q.gpus, q.drv, q.py)
-		}
-		found := q.packages().whereIs(r, b, rows, open)
-		if label := strings.Join(rows[0].CUDA, " "); len(found) == 0 && isCUDA(label) && s.p.req.Build == "" { // of a build that is chosen by its name alone
-			if u := t.with(func(x *Request) { x.Build = label }); u != nil {
-				if q, b := u.chooser().here(); b != nil {
-					found = q.packages().whereIs(r, b, rows, q)
-				}
-			}
-		}
-		out = append(out, found...)
 	}
 	return onOnePage(out, names)
+}
+
+// besideTorch says where a package is published for the torch that is chosen without it.
+func (s advice) besideTorch(r pep508.Requirement, rows []matrix.Elsewhere, without *problem) []string {
+	if without == nil {
+		return nil
+	}
+	q, b := without.chooser().here()
+	if b == nil {
+		return nil
+	}
+	open := q // what other torches have
+	if u := without.with(func(x *Request) { x.Requirements = unpinnedTorch(x.Requirements) }); u != nil && s.p.req.torchText() != "" &&
+		slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return len(e.Torch) > 0 }) {
+		open = u.ask(q.accel, q.gpus, q.drv, q.py)
+	}
+	found := q.packages().whereIs(r, b, rows, open)
+	if label := strings.Join(rows[0].CUDA, " "); len(found) == 0 && isCUDA(label) && s.p.req.Build == "" { // of a build that is chosen by its name alone
+		if u := without.with(func(x *Request) { x.Build = label }); u != nil {
+			if q, b := u.chooser().here(); b != nil {
+				return q.packages().whereIs(r, b, rows, q)
+			}
+		}
+	}
+	return found
 }
 
 // unserved are the packages of a request that are published elsewhere, too, and that the
@@ -251,23 +251,7 @@ func onOnePage(lines, names []string) []string {
 // other torches.
 func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere, open *attempt) []string {
 	versions := q.versionsAsked(r)
-	line := func(b *matrix.Build) string {
-		places := q.places(r.Name, b)
-		if len(places) == 0 {
-			return ""
-		}
-		var first string
-		for _, v := range versions {
-			list := q.of(places, v, b)
-			if len(list) > 0 && list[0].row.SHA256 != "" {
-				return q.command(r.Name, list[0], b)
-			}
-			if len(list) > 0 && first == "" {
-				first = q.command(r.Name, list[0], b)
-			}
-		}
-		return first
-	}
+	line := func(b *matrix.Build) string { return q.published(r.Name, versions, b) }
 	var out []string
 	if text := line(chosen); text != "" {
 		out = append(out, text)
@@ -291,6 +275,22 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 		}
 	}
 	return out
+}
+
+// published is how the newest release of a package that has a file with a hash for a build
+// is installed, else the newest that has a place; "" none has.
+func (q packages) published(name string, versions []version.Python, b *matrix.Build) (first string) {
+	places := q.places(name, b)
+	for _, v := range versions {
+		list := q.of(places, v, b)
+		if len(list) > 0 && list[0].row.SHA256 != "" {
+			return q.command(name, list[0], b)
+		}
+		if len(list) > 0 && first == "" {
+			first = q.command(name, list[0], b)
+		}
+	}
+	return first
 }
 
 // versionsAsked are the releases of a package that a requirement admits, newest first;

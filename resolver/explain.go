@@ -229,18 +229,18 @@ func (s advice) breaks(p machine.Package, torch string) string {
 		}
 	}
 	public, _ := version.SplitLocal(p.Version)
-	for _, e := range s.p.wheels(machine.NormalName(p.Name)) {
+	name := machine.NormalName(p.Name)
+	for _, e := range s.p.wheels(name) {
 		if e.Version.String() == public && !e.Sdist && !e.Torch.Admits(v) {
 			return "needs torch" + e.Torch.String()
 		}
 	}
-	for _, r := range s.p.m.Releases {
-		if w, ok := r.Companions[machine.NormalName(p.Name)]; ok && w.String() == public && slices.Contains(companions, machine.NormalName(p.Name)) {
-			if r.Torch.String() != torch {
-				return "goes with torch " + r.Torch.String()
-			}
-			return ""
-		}
+	r, ok := xslices.Find(s.p.m.Releases, func(r *matrix.Release) bool {
+		w, ok := r.Companions[name]
+		return ok && w.String() == public && slices.Contains(companions, name)
+	})
+	if ok && r.Torch.String() != torch {
+		return "goes with torch " + r.Torch.String()
 	}
 	return ""
 }

@@ -72,7 +72,7 @@ func (s *problem) framework(name string) []*matrix.Build {
 	var out []*matrix.Build
 	plain, p := plainName(name), s.h.Platform
 	for _, b := range s.cache.frameworks[plain] {
-		if b.Label == cpu || (name == plain || name == b.Framework.Package) && (b.OS == "" || b.OS == p.OS) && (b.Arch == "" || b.Arch == p.Arch) {
+		if b.Label == cpu || (name == plain || name == b.Framework.Package) && matrix.IsFor(b.OS, b.Arch, p.OS, p.Arch) {
 			out = append(out, b)
 		}
 	}

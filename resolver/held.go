@@ -1,7 +1,9 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"envfix/matrix"
@@ -13,7 +15,7 @@ import (
 func (q *attempt) heldBack(chosen *matrix.Build) string {
 	var best *matrix.Build
 	var why []Reason
-	fewest := 0
+	fewest := math.MaxInt
 	q.p.builds(func(b *matrix.Build) { // newest first
 		if fewest == 1 || q.p.cache.newerTorch(b, chosen) <= 0 || !sameKind(b, chosen) || b.Status != matrix.Offered && hasOffered(b.Release, b) {
 			return
@@ -28,10 +30,7 @@ func (q *attempt) heldBack(chosen *matrix.Build) string {
 				against++
 			} // else: often for the same reason as another rule
 		}
-		if len(rs) > 0 && against == 0 {
-			against = 2
-		}
-		if against > 0 && (best == nil || against < fewest) {
+		if against = cmp.Or(against, 2); len(rs) > 0 && against < fewest {
 			best, why, fewest = b, rs, against
 		}
 	})

@@ -17,7 +17,7 @@ import (
 // where torch does, or packages that have to be built.
 func (s *problem) readLead() {
 	s.lead, s.built = "", false
-	if s.needsTorch || len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu {
+	if s.asksTorch() {
 		return
 	}
 	lead, built, others := "", false, false
@@ -37,6 +37,11 @@ func (s *problem) readLead() {
 	if strings.HasSuffix(lead, "-cpu") {
 		s.req.label, s.req.named = cpu, "`"+lead+"`"
 	}
+}
+
+// asksTorch reports whether something that was asked for is about torch.
+func (s *problem) asksTorch() bool {
+	return s.needsTorch || len(s.req.torch) > 0 || len(s.req.asked) > 0 || s.req.Build != "" || s.req.conda() || s.req.label != "" && s.req.label != cpu
 }
 
 func (s frameworks) needsNoTorch(name string) bool {

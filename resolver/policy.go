@@ -8,6 +8,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -73,7 +74,7 @@ func (p *Policy) leastDriver() version.Dotted {
 }
 
 func (p *Policy) admitsCUDA(v version.Dotted) bool {
-	return len(p.CUDA) == 0 || slices.Contains(p.CUDA, v.MajorMinor()) || slices.Contains(p.CUDA, fmt.Sprint(v.Major())) ||
+	return xslices.Admits(p.CUDA, v.MajorMinor()) || slices.Contains(p.CUDA, fmt.Sprint(v.Major())) ||
 		v.String() == fmt.Sprint(v.Major()) && slices.ContainsFunc(p.CUDA, func(c string) bool { return major(c) == v.String() })
 }
 

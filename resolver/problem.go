@@ -81,7 +81,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error)
 		}
 	}
 	for _, g := range h.GPUs {
-		if len(r.GPUs) > 0 && !slices.Contains(r.GPUs, g.Index) {
+		if !xslices.Admits(r.GPUs, g.Index) {
 			continue
 		}
 		if g.KernelDriver == "vfio-pci" {

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,18 +91,22 @@ func (q remarks) machineRemarks(b *matrix.Build) []string {
 	if q.a.servesCPU(b) {
 		out = append(out, q.sizeWarning(b))
 	}
-	if p, ok := q.a.ptxas(b); ok && b.OS == "linux" && q.a.accel == cuda && !isConda(b) {
-		for _, g := range q.a.gpus {
-			if why := q.a.assemblerFault(b, p, g); why != "" {
-				out = append(out, "torch.compile does not run here: "+why+" (`--jit` chooses by it)")
-				break
-			}
-		}
+	if why := q.noAssembler(b); why != "" {
+		out = append(out, "torch.compile does not run here: "+why+" (`--jit` chooses by it)")
 	}
 	if isConda(b) && b.Notes != "" && q.a.accel == cuda && slices.ContainsFunc(q.a.gpus, func(g machine.GPU) bool { return g.SM.Less(turing) }) {
 		out = append(out, condaNote(b))
 	}
 	return out
+}
+
+// noAssembler says why the driver does not load what triton assembles for some GPU; "" it does.
+func (q remarks) noAssembler(b *matrix.Build) string {
+	p, known := q.a.ptxas(b)
+	if !known || b.OS != "linux" || q.a.accel != cuda || isConda(b) {
+		return ""
+	}
+	return cmp.Or(text.Each(q.a.gpus, func(g machine.GPU) string { return q.a.assemblerFault(b, p, g) })...)
 }
 
 // condaNote is what is known of a conda build, for GPUs before Turing. A plan for

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,9 +86,7 @@ func readRequest(r Request, env pep508.Environment) (request, error) {
 	}
 	w.readLabels()
 	w.readChannel()
-	if why := w.forbidden(); why != "" && w.conflict == "" {
-		w.conflict = why
-	}
+	w.conflict = cmp.Or(w.conflict, w.forbidden())
 	if q, ok := w.fileAsked(); ok && w.conflict == "" {
 		w.conflict = fmt.Sprintf("`%s` names one file, and which GPUs and drivers a build from elsewhere runs on is not known", text.Cut(q.Text, 80))
 	}

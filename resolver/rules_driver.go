@@ -122,7 +122,7 @@ func drives(d driver, a matrix.Arch) fit {
 		return tooNew
 	case d.version.Less(a.First(d.windows)):
 		return tooOld
-	case d.module != "" && len(a.Modules) > 0 && !slices.Contains(a.Modules, d.module):
+	case d.module != "" && !xslices.Admits(a.Modules, d.module):
 		return wrongModule
 	}
 	return fine

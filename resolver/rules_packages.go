@@ -245,6 +245,11 @@ func (q packages) forCUDA(e *matrix.Extension) bool {
 	return c.cuda != "" || c.linked
 }
 
+// needsCUDA reports whether a wheel for CUDA is not even imported without it.
+func (q packages) needsCUDA(e *matrix.Extension) bool {
+	return q.forCUDA(e) && (e.Fails == "import" || e.Fails == "")
+}
+
 // wheelsRefusal says why none of a package's wheels goes with a build: what speaks
 // against the newest that was asked for.
 func (q packages) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension, b *matrix.Build) *Reason {
@@ -359,17 +364,16 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 		return "is only a source distribution: it has to be built"
 	case !q.a.p.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
-	case q.limitOfRead(e, b) != "":
-		return q.limitOfRead(e, b)
-	case q.a.unmetNeed(e.Package, e.Version, b) != "":
-		return q.a.unmetNeed(e.Package, e.Version, b)
-	case q.noneToInstall(e) != "":
-		return q.noneToInstall(e)
-	case q.a.accel != cuda && q.forCUDA(e) && (e.Fails == "import" || e.Fails == ""):
+	}
+	if why := cmp.Or(q.limitOfRead(e, b), q.a.unmetNeed(e.Package, e.Version, b), q.noneToInstall(e)); why != "" {
+		return why
+	}
+	switch {
+	case q.a.accel != cuda && q.needsCUDA(e):
 		return strings.TrimSpace("is built for CUDA " + q.codeOf(e).cuda)
 	case q.a.accel != cuda:
 		return ""
-	case len(e.TorchLabels) > 0 && !slices.Contains(e.TorchLabels, b.Label):
+	case !xslices.Admits(e.TorchLabels, b.Label):
 		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
 	}
 	if c := q.codeOf(e).cuda; c != "" && major(c) != major(b.CUDA.String()) {

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -130,22 +131,13 @@ func (q *attempt) requires(name string) bool {
 // hits reports whether a defect is one of this build, on these GPUs, with this
 // Python.
 func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
-	if b.Framework != nil || d.When != "" || d.Breaks == "hash" || d.OS != "" && d.OS != b.OS || d.Arch != "" && d.Arch != b.Arch || q.accel != cuda || !q.concerns(d, b) {
+	if q.accel != cuda || b.Framework != nil || d.When != "" || d.Breaks == "hash" || d.Breaks == "nccl" && len(q.gpus) < 2 ||
+		!matrix.IsFor(d.OS, d.Arch, b.OS, b.Arch) || !xslices.Admits(d.Labels, b.Label) || b.CuDNN.Less(d.MinCuDNN) ||
+		!xslices.Admits(d.Pythons, q.py.String()) || !q.concerns(d, b) {
 		return false
 	}
-	switch {
-	case len(d.Labels) > 0 && !slices.Contains(d.Labels, b.Label),
-		!d.MinCuDNN.IsZero() && b.CuDNN.Less(d.MinCuDNN),
-		len(d.Pythons) > 0 && !slices.Contains(d.Pythons, q.py.String()),
-		d.Breaks == "nccl" && len(q.gpus) < 2:
-		return false
-	}
-	if len(d.SMs) == 0 && d.Below.IsZero() {
-		return true
-	}
-	return slices.ContainsFunc(q.gpus, func(g machine.GPU) bool {
-		return slices.Contains(d.SMs, g.SM) || !d.Below.IsZero() && g.SM.Less(d.Below)
-	})
+	ofGPU := func(g machine.GPU) bool { return slices.Contains(d.SMs, g.SM) || g.SM.Less(d.Below) }
+	return len(d.SMs) == 0 && d.Below.IsZero() || slices.ContainsFunc(q.gpus, ofGPU)
 }
 
 // concerns reports whether a defect is of a build's torch, or of what goes with it.

@@ -177,7 +177,7 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 		Source: v.Source,
 	}}
 	o.Warnings = []string{fmt.Sprintf("what %s holds was not read: versions are not promised (%s)", v.URL, v.Status)}
-	if len(v.Pythons) > 0 && !slices.Contains(v.Pythons, c.Python) {
+	if !xslices.Admits(v.Pythons, c.Python) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; here is %s", strings.Join(v.Pythons, ", "), c.Python))
 	}
 	if len(s.p.req.torch) > 0 && s.p.req.torchText() != "torch" {

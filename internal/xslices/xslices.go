@@ -59,3 +59,6 @@ func Once[T comparable](lists ...[]T) (out []T) {
 	}
 	return out
 }
+
+// Admits reports whether a list holds an element; an empty list holds all.
+func Admits[T comparable](list []T, x T) bool { return len(list) == 0 || slices.Contains(list, x) }
