@@ -62,7 +62,7 @@ func idleCost(r verdict.Report, price float64) string {
 	if r.IdleHours == nil || *r.IdleHours < 0.01 && price == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("idle: %s GPU-hours of this run (an estimate: share of idle samples × time)", three(*r.IdleHours))
+	text := fmt.Sprintf("idle: %s GPU-hours of this run (an estimate: share of the time without a kernel × time)", three(*r.IdleHours))
 	if price > 0 {
 		text += fmt.Sprintf(", %.2f at %s an hour", *r.IdleHours*price, three(price))
 	}

@@ -38,8 +38,12 @@ var onGPU = []ruleCase{
 		starve(t, 0.78)
 		lead(t).Loaders[0] = Loader{Batch: 32, Where: "train.py:12", Source: "    ld = DataLoader(ds, batch_size=32, shuffle=True)"}
 	},
-		"loader_bound", []string{"idle 79 %", "31.2 ms of 40 ms", "storage", "+ ld = DataLoader(ds, batch_size=32, shuffle=True, num_workers=8, persistent_workers=True, pin_memory=True)"}},
+		"loader_bound", []string{"idle 80 %", "31.2 ms of 40 ms", "storage", "+ ld = DataLoader(ds, batch_size=32, shuffle=True, num_workers=8, persistent_workers=True, pin_memory=True)"}},
 	{"loader computes", func(t *Trace) { starve(t, 0.5); lead(t).Loaders[0].Workers = 0; lead(t).Page.LoadCPU = 0.09 }, "loader_bound", []string{"decoding"}},
+	{"loader waits, in steps shorter than a sample of the GPU's load", func(t *Trace) {
+		starve(t, 0.78)
+		each(t, 0, func(g *GPUFrame) { g.Util, g.Idle, g.High = 22, 0, 0 })
+	}, "loader_bound", []string{"idle 78 %"}},
 	{"workers compute", func(t *Trace) { starve(t, 0.5); addWorkers(t, 4, 95, 1) }, "loader_bound", []string{"workers use 3.8 cores: decoding"}},
 	{"a wait that the GPU does not feel", func(t *Trace) { lead(t).Page.Load = 30 }, "healthy", nil},
 	{"copies", func(t *Trace) { load(t, 0, 60); lead(t).Burst.Copies, lead(t).Burst.CopyAt = 170, "train.py:41" }, "copies_each_step", []string{"34 copies", "train.py:41", "needs 2"}},

@@ -81,7 +81,7 @@ func measured(r Report, key string) num {
 }
 
 // idleHours estimates for how long the job's GPUs did nothing, in hours of one GPU:
-// the share of idle samples, over the whole run.
+// the share of the time without a kernel, over the whole run.
 func (f *facts) idleHours() *float64 {
 	total, known := 0.0, false
 	for i := range f.t.GPUs {

@@ -9,7 +9,7 @@ import (
 // Thresholds, with where they come from. XProf: op_stats_to_input_pipeline_analysis.cc;
 // TraceML: policy.py; SageMaker: debugger-rulesconfig; kineto: tb_plugin.
 const (
-	idleHigh      = 0.20 // share of idle samples from which the GPU is said to wait
+	idleHigh      = 0.20 // share of the time without a kernel from which the GPU is said to wait
 	idleNever     = 0.95
 	loadHigh      = 0.20 // XProf: "highly input-bound"; TraceML: critical
 	loadHighCPU   = 0.30 // without a GPU the steps are slow and jitter is large: a healthy job was seen at 21 %
@@ -62,8 +62,11 @@ func ratio(a float64, n int) num {
 	return known(a / float64(n))
 }
 
-func (s sum) idle() num { return ratio(float64(s.Idle), s.N) }
 func (s sum) util() num { return ratio(s.Util, s.N) }
+
+// idle is the share of the time in which no kernel ran. A sample of NVML's is a mean
+// over many short steps, so none of them need be low for that.
+func (s sum) idle() num { return ratio(float64(s.N)-s.Util/100, s.N) }
 
 func gather(t *Trace) *facts {
 	f := &facts{t: t}

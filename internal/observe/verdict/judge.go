@@ -78,7 +78,7 @@ type Report struct {
 	Seconds   float64         `json:"seconds"`
 	Exit      int             `json:"exit"`
 	Signal    string          `json:"signal,omitempty"`
-	IdleHours *float64        `json:"idle_gpu_hours,omitempty"` // of one GPU, an estimate: share of idle samples × time
+	IdleHours *float64        `json:"idle_gpu_hours,omitempty"` // of one GPU, an estimate: share of the time without a kernel × time
 	Notes     []string        `json:"notes,omitempty"`
 }
 
@@ -207,6 +207,17 @@ func (f *facts) finding(verdict, confidence string, own numbers, text string, fi
 	e := f.evidence()
 	maps.Copy(e, own)
 	return &Finding{Verdict: verdict, Confidence: confidence, Evidence: e, Text: text, Fix: append([]string{}, fix...)}
+}
+
+// promise says how much faster steps could be at best: none is shorter than the GPU
+// works in it.
+func (f *facts) promise(x *Finding, step, after float64) {
+	if f.idle.ok && len(f.used) > 0 {
+		after = max(after, step*(1-f.idle.v))
+	}
+	if after < 0.95*step {
+		x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / after)}}
+	}
 }
 
 // evidence is the set of numbers that every verdict carries, as far as known.

@@ -129,8 +129,8 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 	if len(places) > 0 && places[0] != "" {
 		x.Evidence["loop_at"] = places[0]
 	}
-	if s := f.step(); s.ok && s.v > 0 && share < 0.98 {
-		x.Gain = Gain{"steps_per_s": {round(1 / s.v), round(1 / (s.v * (1 - cut*share)))}}
+	if s := f.step(); share < 0.98 {
+		f.promise(x, s.v, s.v*(1-cut*share))
 	}
 	return x
 }
@@ -143,6 +143,9 @@ func (f *facts) share(part string) float64 {
 	}
 	if part == "gc" && w.GCTimes < gcOften {
 		return 0
+	}
+	if part == "sync" && f.idle.ok { // while the loop waits for a GPU that works, nothing is lost
+		return w.part(part) * f.idle.v
 	}
 	return w.part(part)
 }
@@ -175,10 +178,8 @@ func fetchesItself(f *facts) *Finding {
 		producers += share * s.v
 	}
 	after = max(after, producers/max(spare, 0.01))
-	delete(x.Gain, "steps_per_s")
-	if s.ok && after < 0.95*s.v {
-		x.Gain = Gain{"steps_per_s": {round(1 / s.v), round(1 / after)}}
-	}
+	x.Gain = nil
+	f.promise(x, s.v, after)
 	return x
 }
 

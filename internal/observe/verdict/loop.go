@@ -43,11 +43,10 @@ func loaderBound(f *facts) *Finding {
 	}
 	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s %s (num_workers=%d%s)%s",
 		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(x.Evidence))
-	after := f.stepAtBest(why.kind)
-	x.Fix = f.feedFix(ld, why.kind, after < 0.95*step)
-	if after < 0.95*step {
-		x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / after)}}
-		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(after*float64(p.Warm)))
+	f.promise(x, step, f.stepAtBest(why.kind))
+	x.Fix = f.feedFix(ld, why.kind, x.Gain != nil)
+	if g, ok := x.Gain["steps_per_s"]; ok {
+		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step*g[0]/g[1]))
 	}
 	return x
 }

@@ -35,7 +35,7 @@ func ddpSkew(f *facts) *Finding {
 		return nil
 	}
 	x := f.finding(DDPSkew, medium, numbers{"rank": worst.rank(), "ranks": len(f.ranks), "rank_ms": round(most * 1e3), "median_ms": round(median * 1e3)}, "")
-	x.Gain = Gain{"steps_per_s": {round(1 / step), round(1 / (step - min(most-median, 0.95*step)))}}
+	f.promise(x, step, step-min(most-median, 0.95*step))
 	others := "the median rank"
 	if len(f.ranks) == 2 {
 		others = "the other"

@@ -67,9 +67,8 @@ func workerRespawn(f *facts) *Finding {
 			pct(s), p.Epochs, at(ld.Where, ld.Own))
 		x.Fix = []string{"build it once, before the loop over the epochs, with persistent_workers=True"}
 	}
-	if s < 0.99 {
-		rate := float64(p.Steps) / run
-		x.Gain = Gain{"steps_per_s": {round(rate), round(rate / (1 - s))}}
+	if each := run / float64(max(p.Steps, 1)); s < 0.99 {
+		f.promise(x, each, each*(1-s))
 	}
 	return x
 }
