@@ -158,7 +158,7 @@ var liveCases = []liveCase{
 	}, "LD005", []string{"torch.compile", "unset TRITON_PTXAS_PATH"}, true},
 	{"a limit on addresses", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 11 << 30}
-	}, "ACC014", []string{"ulimit -v"}, false},
+	}, "ACC014", []string{"ulimit -v"}, true},
 	{"a limit on open files", func(c *read.Case) { c.Around = &machine.Around{Files: 256} }, "ACC024", []string{"256 files", "LimitNOFILE"}, true},
 	{"a limit on locked memory beside InfiniBand", func(c *read.Case) { c.Around = &machine.Around{Locked: 8 << 20} }, "MG011", []string{"memlock"}, true},
 	{"shared memory of a megabyte", func(c *read.Case) {
@@ -206,6 +206,24 @@ var liveCases = []liveCase{
 	{"the device rules of a container", func(c *read.Case) {
 		c.Machine.Notes = []string{"nvml: the kernel module 570.1 is loaded, but NVIDIA's library cannot reach it; the device rules of this container (cgroup) refuse /dev/nvidiactl"}
 	}, "CTR006", []string{"device rules"}, false},
+	{"a limit on open files that CUDA does not start with", func(c *read.Case) { c.Around = &machine.Around{Files: 20} }, "ACC024", []string{"20 files", "busy"}, false},
+	{"libraries that could not be opened", func(c *read.Case) {
+		c.Around, c.Files.Notes = &machine.Around{}, []string{machine.LibrariesUnread}
+	}, "ACC024", []string{"cannot be told"}, false},
+	{"a file in the place of a device", func(c *read.Case) {
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia-uvm", Is: machine.NodePlain}}}
+	}, "DRV015", []string{"no device", "sudo rm"}, false},
+	{"a mount in the place of a device, in a container", func(c *read.Case) {
+		c.Machine.Platform.Environment = machine.Container
+		c.Machine.Notes = []string{"nvml: the device rules of this container (cgroup) refuse /dev/nvidiactl"}
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidiactl", Is: machine.NodePlain}}}
+	}, "DRV015", []string{"no device", "--gpus all"}, false},
+	{"the second of the GPUs that are named is not there", variable("CUDA_VISIBLE_DEVICES", "0,7", bashrc), "ACC001", []string{"not there", "before it can be used", "~/.bashrc:7"}, true},
+	{"no NVML, and a GPU that CUDA may use", func(c *read.Case) {
+		c.Machine.Driver.Evidence, c.Machine.Notes, c.Machine.GPUs[0].Visible = machine.FromProc, []string{"nvml: library not found"}, false
+	}, "DRV003", []string{"CUDA may compute"}, true},
+	{"PTX alone, which this build has not for the GPU", variable("CUDA_FORCE_PTX_JIT", "1", bashrc), "ARC005", []string{"no PTX", "unset CUDA_FORCE_PTX_JIT"}, false},
+	{"no PTX, which the GPU does not need", variable("CUDA_DISABLE_PTX_JIT", "1"), "", nil, false},
 	{"a limit that leaves room", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 200 << 30}
 	}, "", nil, false},

@@ -59,7 +59,7 @@ func Arch(head []byte) (elf.Machine, bool) {
 // Read reads an ELF file of this machine's tree; nil where it is none. Of those that are
 // not of 64 bits and little-endian, for which no torch is built, it reads the processor.
 func (s *Files) Read(file string) *Object {
-	open := func() (*os.File, error) { return os.Open(s.Real(file)) }
+	open := func() (*os.File, error) { return s.open(file) }
 	f, err := open()
 	if err != nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Files is a machine's tree of files, and what the loader takes from its surroundings.
@@ -25,6 +26,17 @@ type Files struct {
 	Cache       map[string][]string // ld.so.cache: paths by soname
 	Default     []string            // the directories that are looked into last
 	Levels      []string            // of glibc-hwcaps that this processor has, the best first
+
+	Blind bool // a file that is there could not be opened: what is not found may be there
+}
+
+// open opens a file of the tree. That no more files may be open says nothing of the file.
+func (s *Files) open(file string) (*os.File, error) {
+	f, err := os.Open(s.Real(file))
+	if err != nil && !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.EISDIR}, func(e error) bool { return errors.Is(err, e) }) {
+		s.Blind = true
+	}
+	return f, err
 }
 
 // The values of [Object.Via].

@@ -55,5 +55,6 @@ type DeviceNode struct {
 const (
 	NodeMissing = "missing"
 	NodeClosed  = "closed"  // this user may not open it
+	NodePlain   = "plain"   // a file or a directory, and no device
 	NodeForeign = "foreign" // made for another driver: its major number is not the driver's
 )

@@ -36,6 +36,9 @@ type ForCUDA struct {
 	Versions []string // of CUDA: "12.4"
 }
 
+// LibrariesUnread is of EnvFiles.Notes: what the loader would take cannot be told.
+const LibrariesUnread = "libraries that are there could not be opened"
+
 // The values of EnvFiles.Python.
 const (
 	PythonGone   = "gone"   // bin/python leads nowhere

@@ -25,6 +25,9 @@ func visibleDevices(e *evidence.Evidence, out *evidence.Findings) {
 		if value, set := e.Machine.Env[name]; set {
 			if bad := hidden(e, name, value); bad != "" {
 				f := out.Find("ACC001", evidence.Proven, said, e.Torch.AvailableAt).Say(bad)
+				if first, _, _ := strings.Cut(value, ","); !e.Pasted && hides(e, name, value, strings.TrimSpace(first), true) == "" && !strings.HasSuffix(bad, everyGPU) {
+					f.Says("%s; those before it can be used", bad).As(evidence.Warning)
+				}
 				e.Repair().Unset(f, name, unhide(name, said)...)
 			}
 		}
@@ -65,11 +68,14 @@ func hidden(e *evidence.Evidence, name, value string) (bad string) {
 			bad = how
 		}
 		if bad == "" && entry != "" && slices.ContainsFunc(entries[:i], func(o string) bool { return strings.TrimSpace(o) == entry }) {
-			bad = fmt.Sprintf("%s=%q names %s twice: that hides every GPU", name, value, entry)
+			bad = fmt.Sprintf("%s=%q names %s twice: that%s", name, value, entry, everyGPU)
 		}
 	}
 	return bad
 }
+
+// everyGPU is what is said of a value that leaves none.
+const everyGPU = " hides every GPU"
 
 // hiding are the variables that hide GPUs.
 var hiding = []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}
@@ -92,7 +98,7 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 		return ""
 	case !first:
 	case entry == "" || entry == "-1" || strings.EqualFold(entry, "none"):
-		return fmt.Sprintf("%s=%q hides every GPU", name, value)
+		return fmt.Sprintf("%s=%q%s", name, value, everyGPU)
 	case entry == "all":
 		return name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
 	case evidence.Atoi(entry) < 0 && len(entry) < 12:

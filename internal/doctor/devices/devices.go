@@ -44,6 +44,14 @@ func deviceNodes(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		f.Says("this user may not open %s", strings.Join(list[:min(3, len(list))], ", "))
 	}
+	if list := byState[machine.NodePlain]; len(list) > 0 {
+		f := out.Find("DRV015", evidence.Proven.Exact(), evidence.Fact("no devices: %s", strings.Join(list, " "))).Explaining(append(over, "CTR006", "ACC008")...).
+			Says("%s is a file and no device: what goes through it does not reach the driver, and CUDA does not start (unknown error)", list[0]).
+			Do("`sudo rm -r " + strings.Join(list, " ") + " && sudo nvidia-modprobe -u -c=0` makes it anew")
+		if container {
+			f.Do("start the container with `--gpus all` in place of a mount (`-v`) over " + list[0] + ": where the host has no such device Docker makes a directory").Of("container_no_gpu")
+		}
+	}
 	if list := byState[machine.NodeForeign]; len(list) > 0 {
 		out.Find("DRV015", evidence.Proven, evidence.Fact("made for another major number: %s", strings.Join(list, " "))).Explaining(over...).
 			Says("%s was made for another driver: its number is not the one that the kernel gives out now", list[0]).

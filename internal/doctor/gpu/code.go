@@ -78,6 +78,30 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 	out.Find(check, weight, said...).Say(text).Do(fix...)
 }
 
+// jit: a variable of CUDA's has it compile all code from PTX, or none; a build that has not
+// the one that is left for the GPU has nothing for it.
+func jit(e *evidence.Evidence, out *evidence.Findings) {
+	b, ok := e.Build()
+	if !ok || e.Pasted {
+		return
+	}
+	gpus, _ := e.GPU().Chosen()
+	for _, name := range []string{"CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT"} {
+		value, forced := e.Machine.Env[name], name == "CUDA_FORCE_PTX_JIT"
+		i := slices.IndexFunc(gpus, func(g machine.GPU) bool {
+			native, ptx := e.Matrix.Covers(b.Native, b.PTX, g.SM)
+			return !g.SM.IsZero() && (forced && native && !ptx || !forced && !native && ptx)
+		})
+		if i < 0 || value == "" || value == "0" {
+			continue
+		}
+		what := map[bool]string{true: "PTX", false: "finished code"}[forced]
+		f := out.Find("ARC005", evidence.Proven.Exact(), e.From.Env[name], e.Torch.VersionAt).Of("none").
+			Says("%s=%s leaves torch %s no code for the %s, for which it has no %s (no kernel image is available)", name, value, e.Torch.Named(), evidence.NameOf(gpus[i]), what)
+		e.Repair().Unset(f, name)
+	}
+}
+
 // worksElsewhere reports whether torch sees a GPU under another kernel or driver: what it
 // has code for is then not why it sees none here.
 func worksElsewhere(e *evidence.Evidence) bool {

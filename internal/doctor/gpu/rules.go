@@ -5,6 +5,7 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
+	{Checks: []string{"ARC005"}, Find: jit},
 	{Checks: []string{"ARC001", "ARC002", "ARC005", "ARC013"}, Find: arch},
 	{Checks: []string{"ARC013"}, Find: beyondRange},
 	{Checks: []string{"ARC005"}, Find: ancientGPU},

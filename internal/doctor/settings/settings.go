@@ -231,6 +231,10 @@ func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
+// forCUDA are more open files than torch and CUDA have when they compute: with 20 an H200 was
+// told to be busy or unavailable (driver 580, torch 2.11).
+const forCUDA = 64
+
 // limits: CUDA reserves addresses for the memory of all GPUs when it starts; workers of a
 // DataLoader hand each tensor over as an open file; InfiniBand locks what it sends.
 // Source: docs.nvidia.com, CUDA C++ programming guide, unified virtual address space;
@@ -246,10 +250,18 @@ func limits(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	if a.Addresses > 0 && a.Addresses < memory {
 		out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", a.Addresses>>20, memory>>20)).
-			Says("this shell limits the address space of a process to %d GiB, and CUDA reserves more than the GPUs have (%d GiB): it cannot start", a.Addresses>>30, memory>>30).
-			Do("`ulimit -v unlimited`, and take the limit out where it is set (/etc/security/limits.conf, the job's script)").As(evidence.Error)
+			Says("this shell limits the address space of a process to %d GiB, and CUDA may reserve as much as the GPUs have (%d GiB): where it does, it cannot start", a.Addresses>>30, memory>>30).
+			Do("`ulimit -v unlimited`, and take the limit out where it is set (/etc/security/limits.conf, the job's script)")
 	}
-	if a.Files > 0 && a.Files < 1024 {
+	unread := e.Files != nil && slices.Contains(e.Files.Notes, machine.LibrariesUnread)
+	switch {
+	case unread && a.Files == 0:
+		out.Find("ACC024", evidence.Likely, evidence.Fact("%s", machine.LibrariesUnread)).
+			Says("%s: what torch would load, and whether it imports, cannot be told", machine.LibrariesUnread).As(evidence.Error)
+	case a.Files > 0 && a.Files < forCUDA || unread:
+		out.Find("ACC024", evidence.Proven, evidence.Fact("RLIMIT_NOFILE is %d", a.Files)).
+			Says("a process of this shell may open %d files: too few for CUDA, which then calls the GPU busy or unavailable, and too few to look at torch's libraries here", a.Files).As(evidence.Error)
+	case a.Files > 0 && a.Files < 1024:
 		out.Find("ACC024", evidence.Hint, evidence.Fact("RLIMIT_NOFILE is %d", a.Files)).
 			Says("a process of this shell may open %d files: too few for the workers of a DataLoader (too many open files)", a.Files)
 	}

@@ -74,7 +74,7 @@ func unusable(e *evidence.Evidence, found evidence.Found, out *evidence.Findings
 	g := e.GPU().First(vendor)
 	usable := func(g machine.GPU) bool { return g.Vendor == vendor && g.Visible }
 	if e.Pasted || e.Torch.CUDA.IsZero() && e.Torch.HIP == "" || g == nil || slices.ContainsFunc(e.Machine.GPUs, usable) ||
-		place == machine.ContainerBuild || place == machine.HPCLogin ||
+		place == machine.ContainerBuild || place == machine.HPCLogin || len(found.Of("DRV003")) > 0 ||
 		found.Any(func(f *evidence.Finding) bool {
 			return f.Severity == evidence.Error || f.Severity == evidence.Note && f.Cause != "none"
 		}) {

@@ -69,6 +69,9 @@ func nodeState(h *sysroot.Host, node string, majors map[string]uint64) string {
 	if have, ok := majorOf(i); ok && majors[driver] != 0 && have != majors[driver] {
 		return machine.NodeForeign
 	}
+	if i.Mode()&fs.ModeCharDevice == 0 && h.Root == "" {
+		return machine.NodePlain
+	}
 	if i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.Real(node)) {
 		return machine.NodeClosed // asked without opening it, which would start the GPU
 	}

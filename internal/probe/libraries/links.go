@@ -106,7 +106,9 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 		read.Wait()
 		torchs.replaced(h, f.Dists, c)
 	}
-	f.Links = torchs.faults
+	if f.Links = torchs.faults; v.Blind {
+		f.Links, f.Notes = nil, append(f.Notes, machine.LibrariesUnread)
+	}
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Entry != "" {
 			l.Origins = entryFrom(h, l.Via, l.Entry)

@@ -141,7 +141,7 @@ func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]b
 		dirs[dir] = names
 	}
 	switch {
-	case !names[name]:
+	case !names[name] && (len(names) > 0 || !h.Exists(file)): // a directory may be one that cannot be listed
 		d.Absent++
 		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
 			d.Missing = append(d.Missing, text.Printable(file))
