@@ -311,6 +311,15 @@ var liveCases = []liveCase{
 	{"what torch's compiler alone uses is missing", func(c *read.Case) {
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "setuptools>=77.0.3")
 	}, "PY043", []string{"setuptools", "torch.compile"}, true},
+	{"a source of torch's that is empty", func(c *read.Case) {
+		dist(c, "typing-extensions", "4.16.0")
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "typing-extensions>=4.10")
+		c.Files.Dists[len(c.Files.Dists)-1].Resized = []string{site + "/typing_extensions.py"}
+	}, "PY011", []string{"typing_extensions.py of typing-extensions", "typing-extensions==4.16.0"}, false},
+	{"an assembler that may not be started", func(c *read.Case) {
+		dist(c, "triton", "3.5.0")
+		c.Files.Dists[len(c.Files.Dists)-1].Closed = []string{site + "/triton/backends/nvidia/bin/ptxas"}
+	}, "PY011", []string{"ptxas", "chmod +x"}, true},
 	{"files of NumPy are missing", func(c *read.Case) {
 		dist(c, "numpy", "2.1.0")
 		d := &c.Files.Dists[len(c.Files.Dists)-1]

@@ -94,7 +94,8 @@ type DistFiles struct {
 	Link      string   // where links lead that stand for missing files; "" they are no links
 	Libraries []string // that it brings, as RECORD lists them
 	ABI       string   // the Python or the platform that its machine code is for, where that is another's: "cp312", "macosx_11_0_arm64"
-	Resized   []string // libraries of another size than RECORD says; a few of them
+	Resized   []string // libraries of another size than RECORD says, sources that are cut off; a few of them
+	Closed    []string // programs that may not be started
 }
 
 // The places of an [ImportPlace].

@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -130,7 +131,10 @@ func incomplete(e *evidence.Evidence, first map[string]machine.DistFiles, ofTorc
 			t.check, t.proof = "PY010", evidence.Proven
 			t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files)
 			if d.Link != "" {
-				t.text += fmt.Sprintf(", links to %s, which is not there: an installer's cache that was cleaned", d.Link)
+				t.text += fmt.Sprintf(", links to %s, which is not there", d.Link)
+				if strings.Contains(d.Link, "/archive-v") {
+					t.text += ": an installer's cache that was cleaned"
+				}
 			}
 			t.said = text.Each(d.Missing[:min(2, len(d.Missing))], func(f string) evidence.Quote { return evidence.Fact("missing: %s", f) })
 		case d.Gone != "" && ours:
@@ -150,6 +154,13 @@ func incomplete(e *evidence.Evidence, first map[string]machine.DistFiles, ofTorc
 			}
 			t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
 			t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
+			if strings.HasSuffix(d.Resized[0], ".py") {
+				t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds zeros: the disk was full, or the power went", strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
+			}
+		case len(d.Closed) > 0:
+			t.soft, t.conda = true, []string{"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`", "or `pip install --force-reinstall --no-deps " + t.again + "`"}
+			t.said = []evidence.Quote{evidence.Fact("%s may not be started", d.Closed[0])}
+			t.text = fmt.Sprintf("programs of %s %s have lost the right to be started, such as %s: what compiles with them fails (torch.compile)", d.Name, d.Version, path.Base(d.Closed[0]))
 		default:
 			continue
 		}

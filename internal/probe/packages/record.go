@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"bytes"
 	"os"
 	"path"
 	"runtime"
@@ -84,7 +85,7 @@ func movedSource(h *sysroot.Host, info string) string {
 	return ""
 }
 
-// checkRecord compares RECORD with the disk: every file by existence, libraries by
+// checkRecord compares RECORD with the disk: every file by existence, libraries and sources by
 // size too; nothing is hashed. What conda installs has other sizes than the wheel
 // that it was made of, so sizes count for pip and uv alone.
 func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
@@ -146,11 +147,32 @@ func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]b
 		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
 			d.Missing = append(d.Missing, text.Printable(file))
 		}
-	case byPip && size > 0 && isLibrary(file) && len(d.Resized) < sysroot.MaxNamed:
-		if i, err := os.Stat(h.Real(file)); err == nil && size != i.Size() {
-			d.Resized = append(d.Resized, text.Printable(file))
-		}
+	case path.Base(dir) == "bin" && h.Root == "" && h.OS != "windows" && path.Ext(name) == "" && !h.IsProgram(file) && python.TorchSet().MatchString(d.Name):
+		d.Closed = append(d.Closed, text.Printable(file))
+	case byPip && size > 0 && len(d.Resized) < sysroot.MaxNamed && altered(h, file, size, strings.Count(file[len(path.Dir(d.Info)):], "/")):
+		d.Resized = append(d.Resized, text.Printable(file))
 	}
+}
+
+// block is what a file is written by: one that was cut off ends with a whole one.
+const block = 4096
+
+// altered reports whether a file is not the one of that size which was installed: a library of
+// another size; a source that is empty or cut off, which somebody's own changes are not, or
+// that holds zeros after a loss of power. Those that are deep in a package are not opened.
+func altered(h *sysroot.Host, file string, size int64, depth int) bool {
+	source := strings.HasSuffix(file, ".py") && !strings.Contains(file, "/test")
+	if !source && !isLibrary(file) {
+		return false
+	}
+	i, err := os.Stat(h.Real(file))
+	switch {
+	case err != nil || !source:
+		return err == nil && size != i.Size()
+	case i.Size() < size:
+		return i.Size()%block == 0
+	}
+	return depth <= 2 && bytes.HasPrefix(h.Bytes(file, 1), []byte{0})
 }
 
 // variants end the names of packages that are one for several kinds of machines.

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"strings"
 	"testing"
 
 	"envfix/internal/probe/sysroot"
@@ -29,5 +30,23 @@ func TestNameOfCache(t *testing.T) {
 	h := sysroot.New(sysroot.Options{Root: root, OS: "linux", Env: []string{"HOME=/home/me"}})
 	if cachedByUV(h, "../index/0123456789abcdef/private", "1.0") {
 		t.Error("a name leads out")
+	}
+}
+
+// What a full disk or a loss of power leaves of a source is seen, somebody's own change is not.
+func TestAltered(t *testing.T) {
+	long := strings.Repeat("x = 1\n", 2000)
+	root := testenv.Tree(t, map[string]string{"s/empty.py": "", "s/cut.py": long[:block], "s/zeros.py": "\x00\x00\x00", "s/mine.py": "print(1)\n", "s/p/longer.py": long + "x", "s/test/none.py": "", "s/l.so": "x"})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+	for name, c := range map[string]struct {
+		size int64
+		want bool
+	}{
+		"empty.py": {10, true}, "cut.py": {int64(len(long)), true}, "zeros.py": {3, true}, "mine.py": {10, false}, "p/longer.py": {int64(len(long)), false},
+		"test/none.py": {10, false}, "l.so": {2, true}, "gone.py": {2, false},
+	} {
+		if got := altered(h, "/s/"+name, c.size, 1); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
