@@ -10,6 +10,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/resolver"
 )
 
 // conda makes an environment of conda's with one of the programs that do.
@@ -72,29 +73,29 @@ func (b *builder) channels() []string {
 	return []string{managers.CondaForge}
 }
 
-// condaSpecs names the packages. conda-forge chooses a build by its build string
-// (cuda129_…, cpu_…), the pytorch channel by the metapackage pytorch-cuda, in
-// 1.12 by cudatoolkit.
+// condaTorch names torch. conda-forge chooses a build by its build string (cuda129_…,
+// cpu_…), the pytorch channel by the metapackage pytorch-cuda, in 1.12 by cudatoolkit.
+// MKL 2024.1 took iJIT_NotifyEvent away, which that channel's libtorch_cpu asks for
+// (pytorch/pytorch#123097).
+func condaTorch(c *resolver.Choice) []string {
+	exact, series := "pytorch=="+c.Torch, "pytorch="+c.Torch
+	switch older := c.Channel == managers.CondaPyTorch; {
+	case older && c.CUDA != "" && strings.HasPrefix(c.Torch, "1.12."):
+		return []string{exact, "cudatoolkit=" + c.CUDA, "mkl<2024.1"}
+	case older && c.CUDA != "":
+		return []string{exact, "pytorch-cuda=" + c.CUDA, "mkl<2024.1"}
+	case older:
+		return []string{exact, "cpuonly", "mkl<2024.1"}
+	case c.CUDA != "":
+		return []string{series + "=cuda" + strings.ReplaceAll(c.CUDA, ".", "") + "*", "cuda-version=" + c.CUDA}
+	}
+	return []string{series + "=cpu*"}
+}
+
+// condaSpecs names the packages.
 func (b *builder) condaSpecs() []string {
 	c := b.choice
-	var specs []string
-	switch {
-	case c.Channel == managers.CondaPyTorch && c.CUDA != "" && strings.HasPrefix(c.Torch, "1.12."):
-		specs = []string{"pytorch==" + c.Torch, "cudatoolkit=" + c.CUDA} // pytorch-cuda begins with 1.13
-	case c.Channel == managers.CondaPyTorch && c.CUDA != "":
-		specs = []string{"pytorch==" + c.Torch, "pytorch-cuda=" + c.CUDA}
-	case c.Channel == managers.CondaPyTorch:
-		specs = []string{"pytorch==" + c.Torch, "cpuonly"}
-	case c.CUDA != "":
-		specs = []string{"pytorch=" + c.Torch + "=cuda" + strings.ReplaceAll(c.CUDA, ".", "") + "*", "cuda-version=" + c.CUDA}
-	default:
-		specs = []string{"pytorch=" + c.Torch + "=cpu*"}
-	}
-	if c.Channel == managers.CondaPyTorch {
-		// MKL 2024.1 took iJIT_NotifyEvent away, which its libtorch_cpu asks for
-		// (pytorch/pytorch#123097).
-		specs = append(specs, "mkl<2024.1")
-	}
+	specs := condaTorch(c)
 	if c.Channel == managers.CondaForge && c.CUDA != "" && beforeTuring(b.h) {
 		// conda's cuDNN is a package of its own, and 9.11 ends everything before
 		// Turing; the feedstock pins it in its own tests alone.

@@ -23,7 +23,7 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 	for _, p := range h.Installed {
 		have[p.Name] = p
 	}
-	if r.Channel != "" && !strings.Contains(have["torch"].Version, map[string]string{"nightly": ".dev", "test": "rc"}[r.Channel]) {
+	if !strings.Contains(have["torch"].Version, map[string]string{"nightly": ".dev", "test": "rc"}[r.Channel]) {
 		return false // a release, or the other channel's
 	}
 	for name, want := range c.Packages {
@@ -32,15 +32,10 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 			return false
 		}
 	}
-	for _, q := range r.Requirements {
-		if p, ok := have[q.Name]; !ok || !meets(p, q) {
-			return false
-		}
-	}
-	extra := func(ask string) bool { return strings.Contains(ask, "[") }
-	if slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), extra) &&
+	unmet := func(q pep508.Requirement) bool { p, ok := have[q.Name]; return !ok || !meets(p, q) }
+	if slices.ContainsFunc(r.Requirements, unmet) || withExtra(c) &&
 		!slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
-		return false // the plain package is there, without its CUDA
+		return false // or the plain package is there, without its CUDA
 	}
 	for _, held := range c.Holds {
 		q, err := pep508.Parse(held, "")
@@ -122,4 +117,9 @@ func (b *builder) leftBehind() {
 // another system.
 func (b *builder) inEnvironment(kinds ...string) bool {
 	return slices.ContainsFunc(b.h.Pythons, func(p machine.Python) bool { return p.Active && p.Path != "" && slices.Contains(kinds, p.Source) })
+}
+
+// withExtra reports whether a choice asks for a package with an extra.
+func withExtra(c *resolver.Choice) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), func(ask string) bool { return strings.Contains(ask, "[") })
 }

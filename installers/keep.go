@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -92,10 +94,7 @@ func (b *builder) keepNothing(n int) string {
 func (c *keeper) sort(out *plan.Keep) {
 	_, seeded := byManager[c.b.t.Manager].(pip)
 	for _, d := range c.held.Dists {
-		to, chosen := c.b.choice.Packages[d.Name]
-		if _, label := version.SplitLocal(to); d.Name == "torch" && to != "" && label == "" && c.b.choice.Build != "mps" {
-			to += "+" + c.b.choice.Build // as torch itself says, whatever its index calls it
-		}
+		to, chosen := c.b.becomes(d.Name)
 		switch {
 		case chosen:
 			if d.Version != to || to == "" {
@@ -106,10 +105,7 @@ func (c *keeper) sort(out *plan.Keep) {
 		case c.asked(d.Name):
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
 		case torchsLibrary(d.Name):
-			why := "the other torch does not need it"
-			if c.b.brings(d.Name) {
-				why = "as torch needs it"
-			}
+			why := say.Either(c.b.brings(d.Name), "as torch needs it", "the other torch does not need it")
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: why})
 		case d.Name == "pip" && seeded: // the new environment has one
 		case isProject(d, c.b.t): // it is installed from there
@@ -121,6 +117,16 @@ func (c *keeper) sort(out *plan.Keep) {
 			}
 		}
 	}
+}
+
+// becomes is the version of a package that is chosen: torch's as torch itself says it,
+// whatever its index calls it.
+func (b *builder) becomes(name string) (to string, chosen bool) {
+	to, chosen = b.choice.Packages[name]
+	if _, label := version.SplitLocal(to); name == "torch" && to != "" && label == "" && b.choice.Build != "mps" {
+		to += "+" + b.choice.Build
+	}
+	return to, chosen
 }
 
 var cudaLibrary = lazy.Regexp(
@@ -170,12 +176,8 @@ func (c *keeper) cannot(d machine.HeldDist) dropped {
 	if why := c.otherPython(d); why != "" {
 		return dropped{why: why}
 	}
-	if why, known := c.conflicts(d.Name, d.Version); why != "" {
-		return dropped{why: why, again: !strings.Contains(why, "source distribution") && c.mayAsk(d)}
-	} else if !known {
-		if why := c.linked(d); why != "" {
-			return dropped{why: why, again: c.mayAsk(d) && !builtHere(d)}
-		}
+	if no := c.againstTorch(d); no.why != "" {
+		return no
 	}
 	if c.copyable(d) || label != "" && c.b.choice.Index != nil && label == c.b.choice.Build { // on its index
 		return dropped{}
@@ -184,10 +186,20 @@ func (c *keeper) cannot(d machine.HeldDist) dropped {
 		_, why := again(d.Origin)
 		return dropped{why: why}
 	}
-	if why := c.notOnIndex(d, label); why != "" {
-		return dropped{why: why}
+	return dropped{why: cmp.Or(c.notOnIndex(d, label), c.unasked(d))}
+}
+
+// againstTorch says what in a package speaks against the new torch: what is known of it, or
+// where nobody read it, what its libraries link.
+func (c *keeper) againstTorch(d machine.HeldDist) dropped {
+	why, known := c.conflicts(d.Name, d.Version)
+	if why != "" {
+		return dropped{why: why, again: !strings.Contains(why, "source distribution") && c.mayAsk(d)}
 	}
-	return dropped{why: c.unasked(d)}
+	if known {
+		return dropped{}
+	}
+	return dropped{why: c.linked(d), again: c.mayAsk(d) && !builtHere(d)}
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -105,16 +106,13 @@ func again(o *machine.DirectURL) (requirement, why string) {
 	if why := unreachable(u); why != "" {
 		return "", why
 	}
-	fragment, local := "", u.Scheme == "file"
-	if o.Subdirectory != "" {
-		fragment = "#subdirectory=" + o.Subdirectory
-	}
+	fragment := say.With("#subdirectory=", o.Subdirectory, "")
 	switch o.Kind {
 	case machine.FromEditable, machine.FromDir:
 		if requirement = o.URL + fragment; o.Kind == machine.FromEditable {
 			requirement = "-e " + requirement
 		}
-		if local {
+		if u.Scheme == "file" {
 			return requirement, ""
 		}
 	case machine.FromVCS:
@@ -123,15 +121,19 @@ func again(o *machine.DirectURL) (requirement, why string) {
 		}
 		return "", "came from a repository at no commit that is known"
 	case machine.FromArchive:
-		if sha256Hex().MatchString(o.Hash) {
-			return o.URL + "#" + o.Hash + strings.Replace(fragment, "#", "&", 1), ""
-		}
-		if local {
-			return o.URL + fragment, ""
-		}
-		if u.Scheme == "https" && strings.HasSuffix(u.Path, ".whl") { // uv writes no hash down; the files are compared
-			return o.URL, ""
-		}
+		return archive(o, u, fragment)
+	}
+	return "", "came from an address, and no hash of the file is known"
+}
+
+func archive(o *machine.DirectURL, u *url.URL, fragment string) (requirement, why string) {
+	switch {
+	case sha256Hex().MatchString(o.Hash):
+		return o.URL + "#" + o.Hash + strings.Replace(fragment, "#", "&", 1), ""
+	case u.Scheme == "file":
+		return o.URL + fragment, ""
+	case u.Scheme == "https" && strings.HasSuffix(u.Path, ".whl"): // uv writes no hash down; the files are compared
+		return o.URL, ""
 	}
 	return "", "came from an address, and no hash of the file is known"
 }

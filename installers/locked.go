@@ -38,12 +38,13 @@ type LockedProfile struct {
 func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedProfile, t plan.Target) (*plan.Plan, error) {
 	res := l.resolution()
 	drift := l.Packages.Drift(present(h, t))
-	if t.Held != nil && (drift.Differs() || l.Exact && drift.More()) {
+	differs := drift.Differs() || l.Exact && drift.More()
+	if t.Held != nil && differs {
 		res.Warnings = append(res.Warnings, drifted(t.Dir, drift))
 	}
 	p := describe(m, h, r, res)
 	t.Manager = cmp.Or(t.Manager, r.Manager)
-	if _, here := tool(h, "uv"); t.Manager == "" && l.Bundle != "" && l.Tools == "" && !here && len(h.Tools) > 0 {
+	if t.Manager == "" && l.withoutUV(h) {
 		t.Manager = "pip"
 		res.Warnings = append(res.Warnings, "pip installs: uv is not here, and the bundle brings none for this machine")
 	}
@@ -56,7 +57,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	p.EnvFixes = withRepair(EnvFixes(m, h, r, res), t.Repair)
 	b := &builder{m: m, h: h, r: r, res: res, t: t, choice: l.choice(), src: readSources(h, t), fixes: p.EnvFixes,
 		bundle: l.Bundle, tools: l.Tools}
-	if !drift.Differs() && !l.Exact && t.Held != nil {
+	if !differs && !l.Exact && t.Held != nil {
 		for _, extra := range drift.Extras() {
 			b.warn("%s; `envfix sync` removes it", extra)
 		}
@@ -64,7 +65,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	b.driverSteps()
 	p.Driver.Version = orNull(b.driverVersion)
 	switch {
-	case t.Rebuild() || drift.Differs() || l.Exact && drift.More():
+	case t.Rebuild() || differs:
 		b.locked(installs, l)
 		p.Keep = b.lockAlone(l)
 	case t.Repair != nil:
@@ -72,6 +73,12 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	}
 	p.Steps, p.Warnings = b.steps, append(p.Warnings, b.warnings...)
 	return p, plan.Seal(p)
+}
+
+// withoutUV reports whether a bundle brings no uv to a machine that has none.
+func (l LockedProfile) withoutUV(h machine.Machine) bool {
+	_, here := tool(h, "uv")
+	return l.Bundle != "" && l.Tools == "" && !here && len(h.Tools) > 0
 }
 
 // resolution is what the lock decided, and of the driver what the machine needs first.

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -234,46 +235,40 @@ func (b *builder) fromIndex() string {
 	return "one index per call: " + b.src.url(b.choice.Index)
 }
 
+// pin is how one version of a package is asked for; "" is whatever version the index has,
+// as a vendor's.
+func (b *builder) pin(name, public, label string) string {
+	if url := b.choice.URLs[name]; url != "" {
+		return name + " @ " + url
+	}
+	pin := name + extras(b.r, name) + say.With("==", public, "")
+	if rank(name) < len(family) && b.choice.Index == nil {
+		return pin
+	}
+	return pin + say.With("+", label, "")
+}
+
 // requirements returns what comes from torch's index, the exact pins that keep
 // it in a later call, and the rest of what was asked for.
 func (b *builder) requirements() (first, pins, rest []string) {
 	names := slices.Sorted(maps.Keys(b.choice.Packages))
 	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
 	_, torchLabel := version.SplitLocal(b.choice.Packages["torch"])
+	labelled := b.choice.Index != nil && torchLabel != "" && b.r.Channel == "" // what bears no label only the default index has
 	placed := map[string]bool{}
 	for _, n := range names {
 		public, label := version.SplitLocal(b.choice.Packages[n])
-		if rank(n) == len(family) {
+		others := rank(n) == len(family)
+		if others && public == "" {
 			continue
 		}
-		pin := n + extras(b.r, n)
-		if public != "" { // "" is whatever version the index has, as a vendor's
-			pin += "==" + public
-		}
-		if b.choice.Index != nil && label != "" {
-			pin += "+" + label
-		}
-		if b.choice.Index != nil && torchLabel != "" && label == "" && b.r.Channel == "" {
-			rest = append(rest, pin) // only the default index has it
+		pin := b.pin(n, public, label)
+		if others || labelled && label == "" {
+			rest = append(rest, pin)
 		} else {
-			first = append(first, pin)
-			pins = append(pins, pin)
+			first, pins = append(first, pin), append(pins, pin)
 		}
 		placed[n] = true
-	}
-	for _, n := range names {
-		if rank(n) == len(family) && b.choice.Packages[n] != "" {
-			public, label := version.SplitLocal(b.choice.Packages[n])
-			pin := n + extras(b.r, n) + "==" + public
-			if label != "" {
-				pin += "+" + label
-			}
-			if url := b.choice.URLs[n]; url != "" {
-				pin = n + " @ " + url
-			}
-			rest = append(rest, pin)
-			placed[n] = true
-		}
 	}
 	for _, held := range b.choice.Holds {
 		switch {

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"maps"
 	"slices"
 
 	"envfix/internal/fail"
@@ -8,8 +9,27 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
+
+// ofTorch reports whether a package is torch, or one that is released to go with it.
+func ofTorch(name string) bool {
+	return name == "torch" || slices.Contains(resolver.Companions(), name)
+}
+
+// wishToAmend is a copy of the wish that an environment was made with, which names at least
+// torch.
+func (q Question) wishToAmend() *plan.Wish {
+	switch w := q.Wish; {
+	case w == nil:
+		return &plan.Wish{Packages: []string{"torch"}}
+	case len(w.Packages) == 0:
+		return &plan.Wish{Packages: []string{"torch"}, Build: w.Build, OnlyIndex: w.OnlyIndex}
+	}
+	wish := *q.Wish
+	return &wish
+}
 
 // Amend plans the environment in use with packages more or fewer. What is there was chosen
 // before and is not chosen again: torch's family stays, and what is asked for goes on.
@@ -24,12 +44,7 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	}
 	wish := q.Wish
 	if len(asked) > 0 {
-		wish = &plan.Wish{Packages: []string{"torch"}}
-		if q.Wish != nil && len(q.Wish.Packages) > 0 {
-			*wish = *q.Wish
-		} else if q.Wish != nil {
-			wish.Build, wish.OnlyIndex = q.Wish.Build, q.Wish.OnlyIndex
-		}
+		wish = q.wishToAmend()
 	}
 	for _, a := range asked {
 		wish.Packages = slices.DeleteFunc(slices.Clone(wish.Packages), func(line string) bool {
@@ -37,7 +52,7 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 			return err == nil && was.Name == a.Name
 		})
 		switch {
-		case a.Name == "torch" || slices.Contains(resolver.Companions(), a.Name):
+		case ofTorch(a.Name):
 			return nil, fail.Wrong(a.Name+" is chosen together with torch, which is held", "`envfix apply torch torchvision` chooses anew")
 		case !remove:
 			q.Target.Adds, wish.Packages = append(q.Target.Adds, a.Line()), append(wish.Packages, a.Line())
@@ -47,16 +62,10 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 			q.Target.Removes = append(q.Target.Removes, a.Name)
 		}
 	}
-	choice := &resolver.Choice{Torch: public, Build: label, Packages: map[string]string{"torch": held["torch"]}}
-	for _, p := range facts.Installed {
-		if p.Name == "torch" && p.CUDA != nil {
-			choice.CUDA = *p.CUDA
-		}
-	}
-	for _, name := range resolver.Companions() {
-		if held[name] != "" {
-			choice.Packages[name] = held[name]
-		}
+	choice := &resolver.Choice{Torch: public, Build: label, Packages: maps.Clone(held)}
+	maps.DeleteFunc(choice.Packages, func(name, _ string) bool { return !ofTorch(name) })
+	if t, ok := xslices.Find(facts.Installed, func(p machine.Package) bool { return p.Name == "torch" && p.CUDA != nil }); ok {
+		choice.CUDA = *t.CUDA
 	}
 	q.Machine = w.Tools(q.Machine)
 	if i := slices.IndexFunc(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }); i >= 0 {

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -20,31 +23,20 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 	ctx, end := context.WithTimeout(ctx, l.time(mostTime/3)) // the rest is for an answer without it
 	defer end()
 	defer func() { l.Limits, l.calls = own, 0 }()
-	limits := []string(nil)
-	for _, q := range l.Locked {
-		switch {
-		case family(q.Name) || ofBuild(q.Name):
-		default:
-			l.Limits = append(slices.Clip(l.Limits), q)
-			if asksFor(r, q.Name) {
-				limits = append(limits, q.Text)
-			}
-		}
-	}
+	rest := xslices.Filter(l.Locked, func(q pep508.Requirement) bool { return !family(q.Name) && !ofBuild(q.Name) })
+	l.Limits = slices.Concat(l.Limits, rest)
+	asked := xslices.Filter(rest, func(q pep508.Requirement) bool { return asksFor(r, q.Name) })
 	narrow := r
 	narrow.Requirements = slices.Clone(r.Requirements)
 	for i, q := range narrow.Requirements {
-		if at := slices.IndexFunc(l.Locked, func(k pep508.Requirement) bool { return k.Name == q.Name }); at >= 0 && !family(q.Name) && !ofBuild(q.Name) && q.URL == "" {
-			narrow.Requirements[i].Spec = l.Locked[at].Spec
+		if k, ok := xslices.Find(rest, func(k pep508.Requirement) bool { return k.Name == q.Name }); ok && q.URL == "" {
+			narrow.Requirements[i].Spec = k.Spec
 		}
 	}
 	held := l.lockedTorch()
 	for _, try := range append(held, "") {
 		l.calls = 0
-		base := &Answer{Limits: slices.Clone(limits)}
-		if try != "" {
-			base.Limits = append(base.Limits, try)
-		}
+		base := &Answer{Limits: append(text.Each(asked, func(q pep508.Requirement) string { return q.Text }), say.All(try)...)}
 		a, no, err := l.from(ctx, base, narrow)
 		switch {
 		case parent.Err() != nil:

@@ -227,9 +227,9 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
-		case l.shelf.sourceOnly(ctx, q.Name, q.Spec), r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource:
+		case l.isBuilt(ctx, q, r.Python):
 			why := l.NoCode(q.Name)
-			if q.From == "" && !l.Later(q.Name) && (why != "" || l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
+			if q.From == "" && !l.Later(q.Name) && (why != "" || l.chosenWith(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
 			}
 			if why != "" {
@@ -238,7 +238,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 			} else {
 				source = append(source, q.Name)
 			}
-		case q.From != "" && len(q.Extras) == 0 && (l.Framework(q.Name) || l.Framework(q.Name+"-gpu")):
+		case q.From != "" && len(q.Extras) == 0 && slices.ContainsFunc([]string{q.Name, q.Name + "-gpu"}, l.Framework):
 			a.Plain = append(a.Plain, q.Name)
 		}
 	}
@@ -260,11 +260,20 @@ func (l *Loop) hasCUDA(ctx context.Context, q pep508.Requirement) bool {
 
 func family(name string) bool { return name == "torch" || slices.Contains(resolver.Companions(), name) }
 
+// isBuilt reports whether a package has to be built: it has no wheel, or none for a Python.
+func (l *Loop) isBuilt(ctx context.Context, q pep508.Requirement, python string) bool {
+	return l.shelf.sourceOnly(ctx, q.Name, q.Spec) || python != "" && l.shelf.fit(ctx, q.Name, q.Spec, python) == matrix.FitSource
+}
+
+// chosenWith reports whether a package is one that the matrix decides on.
+func (l *Loop) chosenWith(ctx context.Context, q pep508.Requirement) bool {
+	return l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q)
+}
+
 // at asks for one Python, and takes out of the way what can be: what is on no index, what
 // has only source, a torch that the rest does not go with.
 func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds bool) error {
-	loosened := false
-	var fallback *Answer
+	c := course{a: a, r: r, builds: builds}
 	if l.build(ctx, a, r, append(l.pinned(a, r), a.Plain...), nil, builds); ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -278,39 +287,54 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 		}
 		versions, err := l.compile(ctx, l.job(a, r, best, ""))
 		switch {
-		case err != nil && fallback != nil:
-			*a = *fallback // the newest of what was asked for does not go, with any torch
-			return nil
-		case err == nil && l.brings(a, r, best, versions):
-			continue // the matrix chooses their builds
-		case err == nil:
-			a.Versions = versions
-			if loosened || !l.behind(ctx, a, r) {
-				return nil
-			}
-			loosened, fallback = true, a.clone()
-			if !l.otherTorch(ctx, a, r, best) {
-				return nil
-			}
-			continue
-		}
-		var no *refusal
-		if !errors.As(err, &no) || l.calls >= mostCalls {
-			return err
-		}
-		switch moved, err := l.clear(ctx, a, r, no, builds); {
 		case err != nil:
-			return err
-		case moved, l.older(a, r, best, no), l.plainly(a, r, best, no):
-		case !loosened && best.Torch != "" && strings.Contains(no.text, "torch"):
-			loosened = true
-			if !l.otherTorch(ctx, a, r, best) {
-				return no
+			if err, on := l.refused(ctx, &c, best, err); !on {
+				return err
 			}
+		case l.brings(a, r, best, versions): // the matrix chooses their builds
 		default:
-			return no
+			a.Versions = versions
+			if c.loosened || !l.behind(ctx, a, r) {
+				return nil
+			}
+			c.loosened, c.fallback = true, a.clone()
+			if !l.otherTorch(ctx, a, r, best) {
+				return nil
+			}
 		}
 	}
+}
+
+// A course is how far one Python was asked about.
+type course struct {
+	a        *Answer
+	r        resolver.Request
+	builds   bool
+	loosened bool    // another torch than the best was tried
+	fallback *Answer // that goes, though older than what may go with another torch
+}
+
+// refused goes on after uv's error, where something can be taken out of the way: on is
+// false where that is the end, with the error that it ends with.
+func (l *Loop) refused(ctx context.Context, c *course, best *resolver.Choice, err error) (end error, on bool) {
+	if c.fallback != nil {
+		*c.a = *c.fallback // the newest of what was asked for does not go, with any torch
+		return nil, false
+	}
+	var no *refusal
+	if !errors.As(err, &no) || l.calls >= mostCalls {
+		return err, false
+	}
+	switch moved, err := l.clear(ctx, c.a, c.r, no, c.builds); {
+	case err != nil:
+		return err, false
+	case moved, l.older(c.a, c.r, best, no), l.plainly(c.a, c.r, best, no):
+		return nil, true
+	case !c.loosened && best.Torch != "" && strings.Contains(no.text, "torch"):
+		c.loosened = true
+		return no, l.otherTorch(ctx, c.a, c.r, best)
+	}
+	return no, false
 }
 
 // pinned are the packages beyond torch's family of which a request names one version.
@@ -348,10 +372,8 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 			continue
 		}
 		spec := specOf(r, name)
-		if no != nil {
-			if said, ok := no.versions(name); ok {
-				spec = said
-			}
+		if said, ok := no.versions(name); ok {
+			spec = said
 		}
 		if l.shelf.fit(ctx, name, spec, a.Python) != matrix.FitSource || !anyway && !l.shelf.sourceOnly(ctx, name, spec) {
 			continue // there is a wheel of it for another Python, or nothing is known
@@ -368,17 +390,13 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 		})
 	}
 	_ = g.Wait() // what could not be read is said to be so
-	moved := false
+	found = xslices.Filter(found, func(s *Source) bool { return s != nil })
 	for _, s := range found {
-		if s == nil {
-			continue
-		}
-		moved = true
 		a.Build = append(a.Build, *s)
 		l.heed(a, r, s)
 		if asksFor(r, s.Name) && !slices.Contains(a.Plain, s.Name) {
 			a.Plain = append(a.Plain, s.Name)
 		}
 	}
-	return moved
+	return len(found) > 0
 }

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/index"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -117,9 +118,7 @@ func (s *Source) member(members map[string][]byte, name string, size int64, cont
 	case ".cu", ".cuh":
 		s.Kind = "CUDA"
 	case ".c", ".cpp", ".cc", ".cxx", ".pyx", ".rs", ".f", ".f90":
-		if s.Kind == "pure" {
-			s.Kind = "compiler"
-		}
+		s.Kind = say.Either(s.Kind == "pure", "compiler", s.Kind)
 	}
 	_, inner, _ := strings.Cut(name, "/")
 	code := path.Ext(name) == ".py" && !strings.Contains(name, "/test")

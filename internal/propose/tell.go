@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -25,12 +26,10 @@ func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose stri
 	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
 		public, _ := version.SplitLocal(c.Packages[name])
 		switch {
-		case name == "torch" && loose != "":
-			last = append(last, loose)
-		case public == "" && !family(name), loose != "" && !family(name):
+		case !family(name) && (public == "" || loose != ""):
 			continue
 		case public == "" || loose != "":
-			last = append(last, name)
+			last = append(last, say.Either(name == "torch" && loose != "", loose, name))
 		default:
 			j.lines = append(j.lines, name+"=="+public)
 		}

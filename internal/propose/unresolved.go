@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/index"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -23,10 +24,7 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 	looked := l.shelf != nil && l.shelf.client != nil && ctx.Err() == nil
 	var a *Answer
 	for _, torch := range append(l.lockedTorch(), "") {
-		a = &Answer{Unasked: why}
-		if torch != "" {
-			a.Limits = []string{torch}
-		}
+		a = &Answer{Unasked: why, Limits: say.All(torch)}
 		if looked {
 			l.leave(ctx, a, r)
 		}

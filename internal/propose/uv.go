@@ -71,11 +71,11 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	if len(j.overrides) > 0 {
 		argv = append(argv, "--override", "overrides.txt")
 	}
-	if l.AsOf != "" && !j.index {
-		argv = append(argv, "--exclude-newer", l.AsOf+"T23:59:59Z")
-	}
-	if j.index {
+	switch {
+	case j.index:
 		argv = append(argv, "--no-deps", "--emit-index-url")
+	case l.AsOf != "":
+		argv = append(argv, "--exclude-newer", l.AsOf+"T23:59:59Z")
 	}
 	if len(j.sources) > 0 { // in place of a configuration file that uv would find
 		argv = append([]string{"--config-file", "uv.toml"}, argv...)
@@ -93,10 +93,8 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 			argv = append(argv, "--constraint", "limits.txt")
 		}
 	}
-	for name, lines := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-			return "", err
-		}
+	if err := writeLines(dir, files); err != nil {
+		return "", err
 	}
 	cmd := exec.CommandContext(ctx, l.UV, argv...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, time.Second
@@ -149,6 +147,9 @@ func (no *refusal) missing() []string {
 
 // versions are those of a package that uv found no wheel of; false: it names none.
 func (no *refusal) versions(name string) (version.Specifier, bool) {
+	if no == nil {
+		return version.Specifier{}, false
+	}
 	for _, m := range noUsable().FindAllStringSubmatch(no.text, -1) {
 		if m[1] == name {
 			spec, err := version.ParseSpecifier(strings.TrimRight(m[2], ",."))
@@ -166,4 +167,14 @@ func (no *refusal) sentence() string {
 	}
 	cause, _, _ = strings.Cut(cause, " hint: ")
 	return text.Cut("because "+cause, 300)
+}
+
+// writeLines writes files of lines into a folder.
+func writeLines(dir string, files map[string][]string) error {
+	for name, lines := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
@@ -22,27 +23,14 @@ const (
 // uv names in its refusal another version, then a package left out, then another Python.
 func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refusal) []string {
 	var out []string
-	tries := 0
+	left := maxTries
 	resolves := func(b *Answer, r resolver.Request) *Answer {
-		pythons := l.pythons(ctx, b, r)
-		for _, python := range pythons[:min(len(pythons), 2)] { // another version may be for another Python
-			if tries++; tries > maxTries || len(out) == maxWays || ctx.Err() != nil {
-				return nil
-			}
-			c := b.clone()
-			c.Python, l.calls = python, mostCalls-maxTries
-			if l.at(ctx, c, r, true) == nil && len(c.Versions) > 0 {
-				return c
-			}
+		if len(out) == maxWays {
+			return nil
 		}
-		return nil
+		return l.tried(ctx, b, r, &left)
 	}
-	with := func(c *Answer) string {
-		if c.Python == a.Python {
-			return ""
-		}
-		return ", with Python " + c.Python
-	}
+	with := func(c *Answer) string { return say.If(c.Python != a.Python, ", with Python "+c.Python) }
 	named := no.named(a, r)
 	for _, q := range named {
 		if q.Spec.IsZero() {
@@ -103,4 +91,21 @@ func where(q pep508.Requirement) string {
 // names reports whether a refusal speaks of a package.
 func (no *refusal) names(name string) bool {
 	return slices.Contains(strings.FieldsFunc(no.text, func(c rune) bool { return c != '-' && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }), name)
+}
+
+// tried is what a changed question leads to, with one of the likeliest Pythons; nil where
+// nothing goes, or too much was tried.
+func (l *Loop) tried(ctx context.Context, a *Answer, r resolver.Request, left *int) *Answer {
+	pythons := l.pythons(ctx, a, r)
+	for _, python := range pythons[:min(len(pythons), 2)] { // another version may be for another Python
+		if *left--; *left < 0 || ctx.Err() != nil {
+			return nil
+		}
+		c := a.clone()
+		c.Python, l.calls = python, mostCalls-maxTries
+		if l.at(ctx, c, r, true) == nil && len(c.Versions) > 0 {
+			return c
+		}
+	}
+	return nil
 }

@@ -76,6 +76,12 @@ func cudaUnusable(f *facts) *Finding {
 
 const betweenThem = "`envfix doctor` says what is wrong between PyTorch and the GPU"
 
+// computedOnCPU reports whether a torch for CUDA did work, and no GPU was touched.
+func (f *facts) computedOnCPU() bool {
+	p := f.probe()
+	return f.crash() == nil && (p.CUDA != "" || f.lead.Torch == "cuda") && !f.touchedGPU() && len(f.used) == 0 && (p.Page.Batches > 0 || f.lead.CPU > 10)
+}
+
 // modelOnCPU: torch could use the GPU, and the job never gave it anything.
 func modelOnCPU(f *facts) *Finding {
 	if len(f.t.GPUs) == 0 || !f.idle.ok || f.idle.v <= idleNever || hidden(f.visible()) {
@@ -93,7 +99,7 @@ func modelOnCPU(f *facts) *Finding {
 	case all > 0 && cpu == all && p.CUDA != "":
 		x.Evidence["parameters"], x.Evidence["parameters_on_cpu"] = all, cpu
 		x.Text = fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index)
-	case all == 0 && f.crash() == nil && (p.CUDA != "" || f.lead.Torch == "cuda") && !f.touchedGPU() && len(f.used) == 0 && (p.Page.Batches > 0 || f.lead.CPU > 10):
+	case all == 0 && f.computedOnCPU():
 		x.Confidence = medium
 		x.Evidence["cpu_s"] = round(f.lead.CPU)
 		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))

@@ -1,9 +1,11 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 )
 
@@ -58,15 +60,22 @@ func (f *facts) framework() (framework, bool) {
 	})
 }
 
+// placeOf is where a library's call is that makes the loader: of transformers its settings are.
+func placeOf(l Loader, transformers bool) string {
+	if !transformers {
+		return say.With(", at ", l.Own, "")
+	}
+	return cmp.Or(say.With(", at ", l.Setting, ""), say.With(", reached from ", l.Own, ""))
+}
+
 // setLoader says how to give the loader other arguments, in the words of the
 // library that makes it, at the user's own line.
 func (f *facts) setLoader(l Loader, args ...[2]string) []string {
-	if l.Stream && (!l.Divided || l.Files == 1) { // more workers read the same again, or nothing
-		say := "the data set is a stream, and each worker would read all of it: divide it first, by torch.utils.data.get_worker_info() or split_dataset_by_node"
-		if l.Files == 1 {
-			say = "the data set is a stream of one file, which one worker reads: store it in several"
-		}
-		return []string{say}
+	switch { // more workers read the same again, or nothing
+	case l.Stream && l.Files == 1:
+		return []string{"the data set is a stream of one file, which one worker reads: store it in several"}
+	case l.Stream && !l.Divided:
+		return []string{"the data set is a stream, and each worker would read all of it: divide it first, by torch.utils.data.get_worker_info() or split_dataset_by_node"}
 	}
 	w, known := f.framework()
 	if !installed(l.Where) || !known || w.call == "" {
@@ -82,15 +91,7 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 			flags = append(flags, name+"="+a[1])
 		}
 	}
-	out := w.call + "…, " + strings.Join(flags, ", ") + ")"
-	switch {
-	case l.Setting != "" && w.name == "transformers": // whose call that is
-		out += ", at " + l.Setting
-	case l.Own != "" && w.name != "transformers":
-		out += ", at " + l.Own
-	case l.Own != "":
-		out += ", reached from " + l.Own
-	}
+	out := w.call + "…, " + strings.Join(flags, ", ") + ")" + placeOf(l, w.name == "transformers")
 	if w.inLoop && f.noGPU && l.Workers == 0 {
 		return []string{w.name + " loads within the loop on a CPU, whatever " + w.words["num_workers"] + "= says; on a GPU: " + out}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -106,8 +107,8 @@ func shmTooSmall(f *facts) *Finding {
 // oom: the GPU's memory ran out; whose it was decides what helps.
 func oom(f *facts) *Finding {
 	c := f.crash()
-	said := c != nil &&
-		(strings.Contains(c.Text, "out of memory. Tried to allocate") || strings.Contains(c.Type, "OutOfMemoryError") || strings.Contains(c.Text, "CUDA error: out of memory") || strings.Contains(c.Text, "CUBLAS_STATUS_ALLOC_FAILED"))
+	said := c != nil && (strings.Contains(c.Type, "OutOfMemoryError") || slices.ContainsFunc([]string{"out of memory. Tried to allocate",
+		"CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED"}, func(words string) bool { return strings.Contains(c.Text, words) }))
 	if !said && f.probe().OOMs == 0 {
 		return nil
 	}
@@ -126,20 +127,23 @@ func oom(f *facts) *Finding {
 	if o.Tried > 0 {
 		x.Text = fmt.Sprintf("the GPU's memory ran out: %s asked, %s free of %s", size(o.Tried), size(o.Free), size(o.Total))
 	}
-	switch {
+	whose(o, x)
+	return x
+}
+
+// whose says who holds the memory that ran out, and what helps then.
+func whose(o machine.OutOfMemory, x *Finding) {
+	switch others := o.Others > 0 && o.Others > o.Tried-o.Free; {
 	case o.Tried > 0 && o.Unallocated >= o.Tried && float64(o.Allocated) <= memFull*float64(o.Total):
 		x.Text += fmt.Sprintf("; %s are reserved but unallocated: fragmentation", size(o.Unallocated))
 		x.Fix = append([]string{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}, x.Fix...)
-		if o.Others > o.Tried-o.Free {
-			x.Text += fmt.Sprintf("; another process holds %s", size(o.Others))
-		}
-	case o.Others > 0 && o.Others > o.Tried-o.Free:
+		x.Text += say.If(others, "; another process holds "+size(o.Others))
+	case others:
 		x.Text += fmt.Sprintf("; another process holds %s of it", size(o.Others))
 		x.Fix = append([]string{"take a GPU that is free: CUDA_VISIBLE_DEVICES=N (`envfix watch --once` lists them)"}, x.Fix...)
 	case o.Total > 0 && share(o.Allocated, o.Total) > memFull:
 		x.Text += fmt.Sprintf("; the job itself fills it (%s allocated)", size(o.Allocated))
 	}
-	return x
 }
 
 func size(bytes int64) string {

@@ -132,12 +132,8 @@ func fp32NoTensorCores(f *facts) *Finding {
 	if len(f.used) == 0 || !f.util.ok || f.util.v <= utilLow {
 		return nil // no GPU computes, or it has time to spare: faster products would not help yet
 	}
-	for _, i := range f.used {
-		if f.t.GPUs[i].SM.Major < 8 { // or unknown: the study abstains then
-			return nil
-		}
-	}
-	if p.Matrices > 0 && 2*p.Matrices < all {
+	old := func(i int) bool { return f.t.GPUs[i].SM.Major < 8 } // or unknown: the study abstains then
+	if slices.ContainsFunc(f.used, old) || p.Matrices > 0 && 2*p.Matrices < all {
 		return nil
 	}
 	te := f.mean(sum.tensor)

@@ -134,10 +134,11 @@ func Judge(t *Trace) Report {
 	})
 	var causes []Finding
 	for _, x := range found {
-		if len(causes) < mostCauses && !slices.ContainsFunc(causes, func(c Finding) bool { return c.Verdict == x.Verdict }) {
+		if !slices.ContainsFunc(causes, func(c Finding) bool { return c.Verdict == x.Verdict }) {
 			causes = append(causes, x)
 		}
 	}
+	causes = causes[:min(len(causes), mostCauses)]
 	rep := Report{Format: Format, Others: []Finding{}, Seconds: t.Seconds, Exit: t.Exit, Signal: t.Signal, Notes: t.Notes,
 		GPUs: gpuReports(f), Processes: processReports(f), IdleHours: f.idleHours()}
 	switch {

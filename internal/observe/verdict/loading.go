@@ -34,18 +34,8 @@ const (
 func (f *facts) loading() loading {
 	ld, p := f.loader(), f.probe().Page
 	l := loading{kind: waiting, numbers: map[string]float64{}}
-	feeders := f.workers
-	if ld.Workers == 0 || len(feeders) == 0 {
-		feeders = []*Process{f.lead}
-	}
-	blocked, samples, read, wall := 0, 0, 0.0, 0.0
-	for _, w := range feeders {
-		blocked, samples, read, wall = blocked+w.Blocked, samples+w.Samples, read+w.Read, max(wall, w.Wall)
-	}
-	rate, stuck := 0.0, ratio(float64(blocked), samples)
-	if wall > 0 {
-		rate = read / wall
-	}
+	feeders := f.feeders()
+	rate, stuck := fromStorage(feeders)
 	cores, w := f.workerCPU(), f.where()
 	switch {
 	case f.sampler() > 0.5:
@@ -75,7 +65,7 @@ func (f *facts) loading() loading {
 	case stuck.v > blockedMuch || rate > readMuch:
 		l.kind, l.words = disk, l.words+fmt.Sprintf(": storage, %.0f MiB/s read", rate)
 		l.numbers["read_mib_s"], l.numbers["disk_wait_share"] = rate, stuck.v
-	case ld.Workers > 0 && (w.Looks > 0 && float64(w.Seen) < idleWorker*float64(w.Looks) || w.Looks == 0 && p.perStep(p.Load) < costsNothing):
+	case ld.Workers > 0 && w.idle(p.perStep(p.Load) < costsNothing):
 		l.kind, l.words = handover, l.words+": they wait too, so it is the batch's way from them to the loop"
 	default:
 		l.words += ", no storage: it waits for something else, such as a server"
@@ -110,10 +100,43 @@ func (f *facts) perCPU() float64 {
 	return f.lead.Delay / f.lead.LoopCPU
 }
 
+// idle reports whether the workers were seen to do nothing; otherwise is the answer where
+// nobody looked.
+func (w Where) idle(otherwise bool) bool {
+	if w.Looks == 0 {
+		return otherwise
+	}
+	return float64(w.Seen) < idleWorker*float64(w.Looks)
+}
+
+// feeders are the processes that load: the workers, or the loop itself.
+func (f *facts) feeders() []*Process {
+	if f.loader().Workers == 0 || len(f.workers) == 0 {
+		return []*Process{f.lead}
+	}
+	return f.workers
+}
+
+// fromStorage is how much some processes read, in MiB/s, and the share of the looks in
+// which they waited for a disk.
+func fromStorage(feeders []*Process) (rate float64, stuck num) {
+	blocked, samples, read, wall := 0, 0, 0.0, 0.0
+	for _, w := range feeders {
+		blocked, samples, read, wall = blocked+w.Blocked, samples+w.Samples, read+w.Read, max(wall, w.Wall)
+	}
+	if wall > 0 {
+		rate = read / wall
+	}
+	return rate, ratio(float64(blocked), samples)
+}
+
+// partsOfLoading are the parts of a step in which a sample is made.
+var partsOfLoading = []string{"item", "collate", "sampler"}
+
 // where adds up what was seen in the loader: in the workers, or in the loop.
 func (f *facts) where() (out Where) {
-	from := f.workers
-	if f.loader().Workers == 0 || len(from) == 0 || f.sampler() > 0.5 {
+	from := f.feeders()
+	if f.sampler() > 0.5 {
 		from = []*Process{f.lead}
 	}
 	for _, p := range from {
@@ -130,7 +153,7 @@ func (f *facts) where() (out Where) {
 			out.Seen, out.Count = out.Seen+w.Seen, out.Count+w.Seen
 		}
 		for _, s := range w.Top {
-			if len(w.Parts) > 0 && s.Part != "item" && s.Part != "collate" && s.Part != "sampler" {
+			if len(w.Parts) > 0 && !slices.Contains(partsOfLoading, s.Part) {
 				continue
 			}
 			i := slices.IndexFunc(out.Top, func(o Spot) bool { return o.At == s.At && o.Call == s.Call && o.Part == s.Part })
@@ -285,17 +308,20 @@ func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 	if way := wayOut(spots); way != "" && kind != handover {
 		return append(fix, way)
 	}
+	return append(fix, instead(kind, ld.Workers > 0 || !helps)...)
+}
+
+// instead is what to do where no other loader helps; busy: the CPUs are.
+func instead(kind string, busy bool) []string {
 	switch {
-	case kind == computing && ld.Workers > 0 || kind == computing && !helps:
-		fix = append(fix, "do the work once and store the result, or do it on the GPU: the allowed CPUs are busy")
+	case kind == computing && busy:
+		return []string{"do the work once and store the result, or do it on the GPU: the allowed CPUs are busy"}
 	case kind == computing:
-		fix = append(fix, "do the work once, before training, and store the result")
+		return []string{"do the work once, before training, and store the result"}
 	case kind == disk:
-		fix = append(fix, "put the data on a local disk, or read it in larger pieces")
+		return []string{"put the data on a local disk, or read it in larger pieces"}
 	case kind == handover:
-		fix = append(fix, "num_workers=0 where the data lies in memory: there is nothing to load ahead", "larger batches: fewer of them are handed over")
-	default:
-		fix = append(fix, "fetch ahead, or keep a local copy: nothing computes while the loader waits")
+		return []string{"num_workers=0 where the data lies in memory: there is nothing to load ahead", "larger batches: fewer of them are handed over"}
 	}
-	return fix
+	return []string{"fetch ahead, or keep a local copy: nothing computes while the loader waits"}
 }

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 )
 
 // wanted is the number of workers to propose. Those that compute need a core
@@ -29,7 +30,7 @@ func loaderBound(f *facts) *Finding {
 	}
 	p, ld, why := f.probe().Page, f.loader(), f.loading()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
-	idlers := ld.Workers > 0 && (why.kind == handover || why.kind == waiting) // workers that do nothing
+	idlers := ld.Workers > 0 && slices.Contains([]string{handover, waiting}, why.kind) // workers that do nothing
 	if why.kind == handover && !f.idle.ok && wait < costsNothing || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
 		return nil
 	}

@@ -86,14 +86,18 @@ func (s Sample) Frame(g GPU) GPUFrame {
 	if part >= clockLoss {
 		return f
 	}
-	hot := s.Reasons&(swThermal|hwThermal) != 0 || s.Reasons&(hwSlowdown|powerBrake) == hwSlowdown && s.Temp >= hotC
+	f.slowed(s)
+	return f
+}
+
+// slowed tells what lowered the clocks.
+func (f *GPUFrame) slowed(s Sample) {
 	switch {
-	case hot:
+	case s.Reasons&(swThermal|hwThermal) != 0 || s.Reasons&(hwSlowdown|powerBrake) == hwSlowdown && s.Temp >= hotC:
 		f.Hot = 1
 	case s.Reasons&(powerBrake|hwSlowdown) != 0:
 		f.Brake = 1
 	case s.Reasons&swPowerCap != 0:
 		f.Capped = 1
 	}
-	return f
 }
