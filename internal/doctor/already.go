@@ -40,11 +40,15 @@ func (e *exam) already(way string) string {
 			return ""
 		}
 	}
-	if m := installsOne().FindStringSubmatch(way); m != nil {
-		public, _ := version.SplitLocal(m[2])
-		if p := e.Installed(m[1]); p != nil && (p.Version == m[2] || read.Public(p.Version) == public && public == m[2]) {
-			return ""
-		}
+	if m := installsOne().FindStringSubmatch(way); m != nil && e.has(m[1], m[2]) {
+		return ""
 	}
 	return way
+}
+
+// has reports whether a package is installed in a version.
+func (e *exam) has(name, ver string) bool {
+	p := e.Installed(name)
+	public, _ := version.SplitLocal(ver)
+	return p != nil && (p.Version == ver || read.Public(p.Version) == public && public == ver)
 }

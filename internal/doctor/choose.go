@@ -246,6 +246,22 @@ func (e *exam) newerPython() []string {
 		"and `%s --python %s` names the torch for it", python, settled, e.PlanCommand(), settled)}
 }
 
+// withoutChoice is torchFix where the resolver has no build for what is known.
+func (e *exam) withoutChoice() []string {
+	if e.GPU().Of(machine.AMD) && e.GPU().OnlyForeign() && e.Machine.Platform.OS == "linux" {
+		return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}
+	}
+	if !e.Pasted || e.Matrix == nil {
+		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
+	}
+	if knownSM(e.Evidence) && slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
+		return g.Vendor == machine.NVIDIA && g.SM.Less(e.LimitSM("oldest-served", 0))
+	}) {
+		return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
+	}
+	return e.newerPython()
+}
+
 // torchFix is how to install the torch that fits: the exact command first.
 func (e *exam) torchFix() []string {
 	if e.Machine.Platform.OS == "macos" {
@@ -259,18 +275,7 @@ func (e *exam) torchFix() []string {
 		return nil
 	}
 	if c == nil {
-		if e.GPU().Of(machine.AMD) && e.GPU().OnlyForeign() && e.Machine.Platform.OS == "linux" {
-			return []string{"the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported"}
-		}
-		if e.Pasted && e.Matrix != nil {
-			if knownSM(e.Evidence) && slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
-				return g.Vendor == machine.NVIDIA && g.SM.Less(e.LimitSM("oldest-served", 0))
-			}) {
-				return []string{"no current build serves this GPU: use the CPU build, or another GPU"}
-			}
-			return e.newerPython()
-		}
-		return []string{"`envfix plan` names the build for this GPU and driver, `envfix apply` installs it"}
+		return e.withoutChoice()
 	}
 	if image := e.image(); image != "" {
 		return imageFix(image, c, assumed)

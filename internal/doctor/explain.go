@@ -2,12 +2,13 @@ package doctor
 
 import (
 	"cmp"
-	"envfix/internal/modules"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"envfix/internal/modules"
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"

@@ -20,11 +20,12 @@ func driverFloor(e *evidence.Evidence, out *evidence.Findings) {
 		askedFloor(e, out)
 		return
 	}
+	minor := evidence.Dotted(t.CUDA.MajorMinor())
+	lower := !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(minor)
 	if e.Torch.SeesGPU() {
-		if !e.SMI.CUDA.IsZero() && e.SMI.CUDA.Less(evidence.Dotted(t.CUDA.MajorMinor())) {
+		if lower {
 			out.Find("DRV006", evidence.Trifle, t.CUDAAt, e.SMI.At).
-				Says("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong",
-					t.CUDA.MajorMinor(), e.SMI.CUDA).
+				Says("torch was built with CUDA %s and nvidia-smi shows %s: minor-version compatibility, nothing is wrong", minor, e.SMI.CUDA).
 				Do("nothing to do")
 		}
 		return
@@ -34,9 +35,7 @@ func driverFloor(e *evidence.Evidence, out *evidence.Findings) {
 	switch {
 	case d != nil && !d.Version.IsZero() && !floor.IsZero():
 		if d.Version.Less(floor) {
-			tooOld(e, out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version,
-				t.CUDA.MajorMinor(), floor),
-				e.From.Driver, t.CUDAAt)
+			tooOld(e, out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, minor, floor), e.From.Driver, t.CUDAAt)
 		}
 	case !e.SaidDriver().IsZero() && !floor.IsZero() && e.SaidDriver().Less(floor):
 		h := e.Hit("torch-driver-too-old")
@@ -45,8 +44,7 @@ func driverFloor(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		tooOld(e, out, fmt.Sprintf("the driver is of branch %d, and torch's CUDA %s needs driver %s or newer",
 			e.SaidDriver().Major(), t.CUDA.MajorMinor(), floor), h.At, t.CUDAAt)
-	case !e.SMI.CUDA.IsZero() && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11 &&
-		e.SMI.CUDA.Less(evidence.Dotted(t.CUDA.MajorMinor()))):
+	case lower && (e.SMI.CUDA.Major() < t.CUDA.Major() || t.CUDA.Major() < 11):
 		tooOld(e, out, fmt.Sprintf("the driver supports CUDA %s, and torch was built with %s", e.SMI.CUDA,
 			t.CUDA.MajorMinor()),
 			e.SMI.At, t.CUDAAt)
@@ -215,20 +213,27 @@ func boundDriver(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
+// collectedNothing: torch's collect_env found neither a driver nor a GPU.
+func collectedNothing(e *evidence.Evidence, out *evidence.Findings) {
+	d, g := e.From.NoDriver, e.From.NoGPU
+	if d.IsZero() || g.IsZero() || e.Torch.CUDA.IsZero() || !e.Torch.SeesNone() {
+		return
+	}
+	check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
+	switch e.Machine.Platform.Environment {
+	case machine.Container:
+		check, text = "CTR001", text+": the container was started without GPU access"
+	case machine.WSL2:
+		check = "CTR014"
+	}
+	out.Find(check, evidence.Message, d, g).Say(text)
+}
+
 // nothingThere: no driver answers. In a container or under WSL, that is where to
 // look.
 func nothingThere(e *evidence.Evidence, out *evidence.Findings) {
 	p := e.Machine.Platform
-	if d, g := e.From.NoDriver, e.From.NoGPU; !d.IsZero() && !g.IsZero() && !e.Torch.CUDA.IsZero() && e.Torch.SeesNone() {
-		check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
-		switch p.Environment {
-		case machine.Container:
-			check, text = "CTR001", text+": the container was started without GPU access"
-		case machine.WSL2:
-			check = "CTR014"
-		}
-		out.Find(check, evidence.Message, d, g).Say(text)
-	}
+	collectedNothing(e, out)
 	said, ok := e.Has(evidence.NoDevice...)
 	if !ok || e.Torch.NoCUDA {
 		return

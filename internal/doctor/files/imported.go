@@ -41,10 +41,7 @@ func anotherTorch(e *evidence.Evidence, out *evidence.Findings) {
 		said = append(said, evidence.Fact("torch.__file__ is %s", i.Path))
 	}
 	have, label := version.SplitLocal(i.Torch)
-	mend := evidence.Mend{}
-	if i.Owns(i.Path) && e.Files != nil && !e.Pasted {
-		mend = evidence.Mend{Rebuild: true}
-	}
+	mend := evidence.Mend{Rebuild: i.Owns(i.Path) && e.Files != nil && !e.Pasted}
 	switch {
 	case e.Torch.Version != "" && have != e.Torch.Version,
 		e.Torch.Label != "" && label != "" && label != e.Torch.Label:

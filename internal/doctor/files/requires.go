@@ -11,6 +11,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -122,51 +123,51 @@ func incomplete(e *evidence.Evidence, first map[string]machine.DistFiles, ofTorc
 		if d.Installer == "conda" || d.Name == "torch" && e.Conda().Made() {
 			t.conda = e.Conda().Again(d)
 		}
-		switch {
-		case strings.Contains(d.ABI, "_") && ours:
-			t.check, t.proof = "PY027", evidence.Proven.Exact()
-			t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
-			t.text = fmt.Sprintf("%s %s is for another system or processor, %s: the environment was made elsewhere", d.Name, d.Version, d.ABI)
-		case d.Absent > 0:
-			t.check, t.proof = "PY010", evidence.Proven
-			t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files)
-			if d.Link != "" {
-				t.text += fmt.Sprintf(", links to %s, which is not there", d.Link)
-				if strings.Contains(d.Link, "/archive-v") {
-					t.text += ": an installer's cache that was cleaned"
-				}
-			}
-			t.said = text.Each(d.Missing[:min(2, len(d.Missing))], func(f string) evidence.Quote { return evidence.Fact("missing: %s", f) })
-		case d.Gone != "" && ours:
-			t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"bring " + d.Gone + " back (a disk that is not mounted?), or `pip install -e DIR` where it is now", "or its wheel: `pip install --force-reinstall --no-deps " + t.again + "`"}
-			t.said = []evidence.Quote{evidence.Fact("%s/direct_url.json", d.Info)}
-			t.text = fmt.Sprintf("%s %s is installed in place from %s, which is not there: Python does not find it", d.Name, d.Version, d.Gone)
-		case d.ABI != "" && d.Name != "torch" && ours:
-			t.check, t.proof = "PY027", evidence.Proven
-			t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
-			t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
-		case d.Record != "":
-			t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
-			t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
-		case len(d.Resized) > 0:
-			if d.Installer == "uv" {
-				t.fetch = d.Name // written to in place: uv's cache shares the file by a hard link
-			}
-			t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
-			t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
-			if strings.HasSuffix(d.Resized[0], ".py") {
-				t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds zeros: the disk was full, or the power went", strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
-			}
-		case len(d.Closed) > 0:
-			t.soft, t.conda = true, []string{"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`", "or `pip install --force-reinstall --no-deps " + t.again + "`"}
-			t.said = []evidence.Quote{evidence.Fact("%s may not be started", d.Closed[0])}
-			t.text = fmt.Sprintf("programs of %s %s have lost the right to be started, such as %s: what compiles with them fails (torch.compile)", d.Name, d.Version, path.Base(d.Closed[0]))
-		default:
-			continue
+		if t.of(d, ours); t.text != "" {
+			out = append(out, t)
 		}
-		out = append(out, t)
 	}
 	return out
+}
+
+// of says what is wrong with the files of a package, if anything is; ours: it is torch, or
+// needs it.
+func (t *trouble) of(d machine.DistFiles, ours bool) {
+	switch {
+	case strings.Contains(d.ABI, "_") && ours:
+		t.check, t.proof = "PY027", evidence.Proven.Exact()
+		t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
+		t.text = fmt.Sprintf("%s %s is for another system or processor, %s: the environment was made elsewhere", d.Name, d.Version, d.ABI)
+	case d.Absent > 0:
+		t.check, t.proof = "PY010", evidence.Proven
+		t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files) +
+			say.With(", links to ", d.Link, ", which is not there"+say.If(strings.Contains(d.Link, "/archive-v"), ": an installer's cache that was cleaned"))
+		t.said = text.Each(d.Missing[:min(2, len(d.Missing))], func(f string) evidence.Quote { return evidence.Fact("missing: %s", f) })
+	case d.Gone != "" && ours:
+		t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"bring " + d.Gone + " back (a disk that is not mounted?), or `pip install -e DIR` where it is now", "or its wheel: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.said = []evidence.Quote{evidence.Fact("%s/direct_url.json", d.Info)}
+		t.text = fmt.Sprintf("%s %s is installed in place from %s, which is not there: Python does not find it", d.Name, d.Version, d.Gone)
+	case d.ABI != "" && d.Name != "torch" && ours:
+		t.check, t.proof = "PY027", evidence.Proven
+		t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
+		t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
+	case d.Record != "":
+		t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
+		t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
+	case len(d.Resized) > 0:
+		if d.Installer == "uv" {
+			t.fetch = d.Name // written to in place: uv's cache shares the file by a hard link
+		}
+		t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
+		t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
+		if strings.HasSuffix(d.Resized[0], ".py") {
+			t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds zeros: the disk was full, or the power went", strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
+		}
+	case len(d.Closed) > 0:
+		t.soft, t.conda = true, []string{"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`", "or `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.said = []evidence.Quote{evidence.Fact("%s may not be started", d.Closed[0])}
+		t.text = fmt.Sprintf("programs of %s %s have lost the right to be started, such as %s: what compiles with them fails (torch.compile)", d.Name, d.Version, path.Base(d.Closed[0]))
+	}
 }
 
 // An unmet is a requirement of an installed package that is not met.
@@ -198,10 +199,7 @@ func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) (out []un
 			if err != nil || r.URL != "" || done[d.Name+" "+line] {
 				continue
 			}
-			have, there := first[r.Name]
-			if other := e.Installed(r.Name); !there && other != nil {
-				have, there = machine.DistFiles{Name: r.Name, Version: other.Version}, true
-			}
+			have, there := presentOf(e, first, r.Name)
 			met := there && admits(r.Spec, evidence.Public(cmp.Or(have.Module, have.Version)))
 			switch { // a marker is read last: it costs the most, and most are met
 			case met && (len(r.Extras) == 0 || depth >= 4), !counts(e, r.Marker, extras):
@@ -213,14 +211,23 @@ func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) (out []un
 			}
 		}
 	}
-	for _, torch := range []bool{true, false} {
-		for _, d := range e.Files.Dists {
-			if first[d.Name].Info == d.Info && (d.Name == "torch") == torch {
-				look(d, nil, 0)
-			}
+	for _, d := range xslices.First(e.Files.Dists, func(d machine.DistFiles) bool { return d.Name == "torch" }) {
+		if first[d.Name].Info == d.Info {
+			look(d, nil, 0)
 		}
 	}
 	return out
+}
+
+// presentOf is what is there of a package: its files, or else what a list of packages says.
+func presentOf(e *evidence.Evidence, first map[string]machine.DistFiles, name string) (have machine.DistFiles, there bool) {
+	if have, there = first[name]; there {
+		return have, true
+	}
+	if other := e.Installed(name); other != nil {
+		return machine.DistFiles{Name: name, Version: other.Version}, true
+	}
+	return have, false
 }
 
 // trouble is what a pin of torch's that is not met is.
@@ -268,14 +275,8 @@ func loadedOf(e *evidence.Evidence, name string) string {
 func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorch map[string]bool) {
 	var rest []string
 	for _, u := range all {
-		have := cmp.Or(u.have.Module, u.have.Version)
-		said := []evidence.Quote{evidence.Fact("%s/METADATA: %s", u.of.Info, u.line)}
-		text := fmt.Sprintf("%s %s wants %s%s, and it is not installed", u.of.Name, u.of.Version, u.Name, u.Spec)
-		if have != "" {
-			text = fmt.Sprintf("%s %s wants %s%s, and %s is %s", u.of.Name, u.of.Version, u.Name, u.Spec, u.Name, have)
-			said = append(said, evidence.Fact("%s", cmp.Or(u.have.Info, u.Name+" "+have)))
-		}
-		companion := u.of.Name == "torchvision" || u.of.Name == "torchaudio"
+		have, text, said := u.told()
+		companion := slices.Contains(companions, u.of.Name)
 		switch {
 		case companion && u.Name == "torch" && have != "":
 			fix := e.Pair().Fix()
@@ -283,7 +284,7 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 				fix = []string{"`pip install --force-reinstall " + u.of.Name + "` of torch's release, from the index of torch"}
 			}
 			out.Find("PY007", evidence.Proven, said...).Say(text).Do(fix...).Mends(e.Repair().Rebuild(u.of.Info))
-		case u.Name == "torch" || companion && u.have.Name != "" || u.Name == "torchvision" || u.Name == "torchaudio" || u.Name == "triton":
+		case companion && u.have.Name != "" || slices.Contains(companions, u.Name) || u.Name == "torch" || u.Name == "triton":
 			out.Find("PY042", evidence.Proven, said...).Say(text).
 				Do(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.Repair().TorchAgain(), u.of.Name),
 					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
@@ -298,11 +299,22 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 		}
 	}
 	if len(rest) > 0 {
-		f := out.Find("PY042", evidence.Trifle).Say(rest[0]).Do("`pip check` lists all such; torch does not depend on it").As(evidence.Note).Of("none")
-		if len(rest) > 1 {
-			f.Says("%s; %d more packages do not have what they ask for", rest[0], len(rest)-1)
-		}
+		more := say.If(len(rest) > 1, fmt.Sprintf("; %d more packages do not have what they ask for", len(rest)-1))
+		out.Find("PY042", evidence.Trifle).Say(rest[0] + more).Do("`pip check` lists all such; torch does not depend on it").As(evidence.Note).Of("none")
 	}
+}
+
+var companions = []string{"torchvision", "torchaudio"}
+
+// told says what is wanted and what is there; have is "" where nothing is.
+func (u unmet) told() (have, words string, said []evidence.Quote) {
+	have = cmp.Or(u.have.Module, u.have.Version)
+	words = fmt.Sprintf("%s %s wants %s%s, and ", u.of.Name, u.of.Version, u.Name, u.Spec)
+	said = []evidence.Quote{evidence.Fact("%s/METADATA: %s", u.of.Info, u.line)}
+	if have == "" {
+		return have, words + "it is not installed", said
+	}
+	return have, words + u.Name + " is " + have, append(said, evidence.Fact("%s", cmp.Or(u.have.Info, u.Name+" "+have)))
 }
 
 // needsOf are the packages that one needs to be imported, itself among them; NumPy is

@@ -2,11 +2,13 @@ package gpu
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
+	"envfix/internal/xslices"
+	"envfix/matrix"
 )
 
 // branchDropsGPU: the installed driver branch no longer drives the GPU, or does
@@ -21,31 +23,36 @@ func branchDropsGPU(e *evidence.Evidence, out *evidence.Findings) {
 		if g.Vendor != machine.NVIDIA || !ok {
 			continue
 		}
-		var f *evidence.Finding
-		switch {
-		case a.LastBranch > 0 && d.Version.Major() > a.LastBranch:
-			f = out.Find("HW014", evidence.Likely, e.From.Driver, e.From.GPU).
-				Says("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name,
-					a.LastBranch).
-				Do(fmt.Sprintf("install driver branch %d and hold it", a.LastBranch))
-			if !e.Pasted && !g.Visible { // then it is seen; what torch has code for comes after
-				f.Do(fmt.Sprintf("install driver branch %d and hold it: `envfix plan --change-driver` names its steps, and the torch for this GPU", a.LastBranch)).
-					Explaining("ARC005", "ARC002", "DRV013").Proof = evidence.Proven.Exact()
+		if f := undriven(e, out, g, a); f != nil {
+			if e.GPU().Spare(g) {
+				f.As(evidence.Note)
 			}
-		case !e.Driver().First(a).IsZero() && d.Version.Less(e.Driver().First(a)):
-			f = out.Find("DRV005", evidence.Likely, e.From.Driver, e.From.GPU).
-				Says("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, e.Driver().First(a)).
-				Do("update the NVIDIA driver")
-		case !e.Pasted && !g.Visible && d.KernelModule != "" && len(a.Modules) > 0 && !slices.Contains(a.Modules, d.KernelModule):
-			f = out.Find(map[bool]string{true: "HW013", false: "HW022"}[d.KernelModule == "open"], evidence.Likely, e.From.Driver, e.From.GPU)
-		default:
-			continue
+			return
 		}
-		if e.GPU().Spare(g) {
-			f.As(evidence.Note)
-		}
-		return
 	}
+}
+
+// undriven says why the installed driver does not drive a GPU; nil where it does.
+func undriven(e *evidence.Evidence, out *evidence.Findings, g machine.GPU, a matrix.Arch) *evidence.Finding {
+	d, first, unseen := e.Machine.Driver, e.Driver().First(a), !e.Pasted && !g.Visible
+	switch {
+	case a.LastBranch > 0 && d.Version.Major() > a.LastBranch:
+		f := out.Find("HW014", evidence.Likely, e.From.Driver, e.From.GPU).
+			Says("driver %s no longer drives the %s; branch %d is the last that does", d.Version, g.Name, a.LastBranch).
+			Do(fmt.Sprintf("install driver branch %d and hold it", a.LastBranch))
+		if unseen { // then it is seen; what torch has code for comes after
+			f.Do(fmt.Sprintf("install driver branch %d and hold it: `envfix plan --change-driver` names its steps, and the torch for this GPU", a.LastBranch)).
+				Explaining("ARC005", "ARC002", "DRV013").Proof = evidence.Proven.Exact()
+		}
+		return f
+	case !first.IsZero() && d.Version.Less(first):
+		return out.Find("DRV005", evidence.Likely, e.From.Driver, e.From.GPU).
+			Says("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, first).
+			Do("update the NVIDIA driver")
+	case unseen && d.KernelModule != "" && !xslices.Admits(a.Modules, d.KernelModule):
+		return out.Find(say.Either(d.KernelModule == "open", "HW013", "HW022"), evidence.Likely, e.From.Driver, e.From.GPU)
+	}
+	return nil
 }
 
 // refused: the driver says that it does not support the GPU, and by the data it

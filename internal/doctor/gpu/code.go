@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -22,17 +23,9 @@ const (
 	gpuTooOld
 )
 
-// arch: the build has no code for a GPU in use.
-func arch(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Torch.NoCUDA || e.Torch.HIP != "" {
-		return
-	}
-	var bad []machine.GPU
-	good, state := 0, unknownReach
-	var chosen []machine.GPU
-	if !e.Pasted && e.From.Env["CUDA_VISIBLE_DEVICES"] != (evidence.Quote{}) {
-		chosen, _ = e.GPU().Chosen()
-	}
+// served tells the GPUs in use that the build has no code for, and why for the last of
+// them, and how many it serves.
+func served(e *evidence.Evidence, chosen []machine.GPU) (bad []machine.GPU, good int, state reach) {
 	for _, g := range e.Machine.GPUs {
 		hidden := len(chosen) > 0 && !slices.ContainsFunc(chosen, func(c machine.GPU) bool { return c.Index == g.Index })
 		if g.Vendor != machine.NVIDIA || g.SM.IsZero() || hidden || !g.Visible && e.GPU().Spare(g) {
@@ -45,15 +38,25 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 			bad, state = append(bad, g), r
 		}
 	}
+	return bad, good, state
+}
+
+// arch: the build has no code for a GPU in use.
+func arch(e *evidence.Evidence, out *evidence.Findings) {
+	if e.Torch.NoCUDA || e.Torch.HIP != "" {
+		return
+	}
+	var chosen []machine.GPU
+	if !e.Pasted && e.From.Env["CUDA_VISIBLE_DEVICES"] != (evidence.Quote{}) {
+		chosen, _ = e.GPU().Chosen()
+	}
+	bad, good, state := served(e, chosen)
 	if len(bad) == 0 {
 		return
 	}
 	g := bad[0]
 	said := []evidence.Quote{e.From.Capability, e.From.GPU, e.Torch.ArchesAt, e.Torch.VersionAt}
-	what := "this torch"
-	if e.Torch.Version != "" {
-		what = "torch " + e.Torch.Named()
-	}
+	what := say.Either(e.Torch.Version != "", "torch "+e.Torch.Named(), "this torch")
 	text := fmt.Sprintf("%s has no code for the %s (compute capability %s)", what, evidence.NameOf(g), g.SM)
 	if _, warned := e.Has(
 		"torch-arch-incompatible", "torch-arch-cc", "torch-arch-too-old-desc", "no-kernel-image",

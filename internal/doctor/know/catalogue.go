@@ -126,15 +126,20 @@ func newCatalogue(file string) (*Catalogue, error) {
 	if len(origins.all) > 1<<fromBits || len(places.all) > 1<<16 || len(kinds.all) > 1<<16/sorts {
 		return nil, fmt.Errorf("%d origins, %d places and %d kinds", len(origins.all), len(places.all), len(kinds.all))
 	}
+	deflated, err := deflate(strings.Join(places.all, "\n"))
+	c := &Catalogue{Places: deflated, Kinds: kinds.all, From: strings.Join(origins.all, "")}
+	c.index(pieces, count)
+	return c, err
+}
+
+func deflate(s string) (string, error) {
 	var deflated bytes.Buffer
 	w, err := flate.NewWriter(&deflated, flate.BestCompression)
 	if err == nil {
-		_, err = w.Write([]byte(strings.Join(places.all, "\n")))
+		_, err = w.Write([]byte(s))
 		err = errors.Join(err, w.Close())
 	}
-	c := &Catalogue{Places: deflated.String(), Kinds: kinds.all, From: strings.Join(origins.all, "")}
-	c.index(pieces, count)
-	return c, err
+	return deflated.String(), err
 }
 
 // index makes the rows of these pieces with the numbers of their origins; count is how often
@@ -195,6 +200,15 @@ func folded(line string) string {
 	return string(b)
 }
 
+// counts reports whether a piece stands for its message in a line: a code as a word of its
+// own, others where they are enough of the line.
+func (c *Catalogue) counts(from int, line string, start, end int) bool {
+	if c.sort(from)&isCode == 0 {
+		return enough(end-start, len(line))
+	}
+	return !(start > 0 && isWord(line[start-1]) || end < len(line) && isWord(line[end]))
+}
+
 // Find returns the row whose piece a line holds: of several the longest. A catalogue that
 // is not there knows none.
 func (c *Catalogue) Find(line string) (best Row, found bool) {
@@ -215,9 +229,7 @@ func (c *Catalogue) Find(line string) (best Row, found bool) {
 			if start < 0 || end > len(line) || end-start <= len(best.Text) || sumOf(line[start:end]) != low>>fromBits&(1<<sumBits-1) {
 				continue
 			}
-			from := int(low & (1<<fromBits - 1))
-			code := c.sort(from)&isCode != 0
-			if !code && enough(end-start, len(line)) || code && !(start > 0 && isWord(line[start-1]) || end < len(line) && isWord(line[end])) {
+			if from := int(low & (1<<fromBits - 1)); c.counts(from, line, start, end) {
 				best.Text, origin, found = line[start:end], from, true
 			}
 		}

@@ -2,11 +2,11 @@ package know
 
 import (
 	"regexp/syntax"
-	"slices"
 	"unicode"
 	"unicode/utf8"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A branch is one way in which an expression may match: through a line that holds
@@ -111,6 +111,19 @@ const minLiteral = 2
 // maxExact bounds the sets of strings that an expression is multiplied out to.
 const maxExact = 512
 
+// ofClass is exact of a class of characters.
+func ofClass(re *syntax.Regexp) (out []string) {
+	for i := 0; i+1 < len(re.Rune); i += 2 {
+		for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
+			if len(out) > 12 || r < 0x20 {
+				return nil
+			}
+			out = xslices.Add(out, string(fold(r)))
+		}
+	}
+	return out
+}
+
 // exact returns every folded string that an expression matches, where
 // they are few; nil otherwise. Assertions match the empty string.
 func exact(re *syntax.Regexp) []string {
@@ -124,18 +137,7 @@ func exact(re *syntax.Regexp) []string {
 		}
 		return []string{string(b)}
 	case syntax.OpCharClass:
-		var out []string
-		for i := 0; i+1 < len(re.Rune); i += 2 {
-			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
-				if len(out) > 12 || r < 0x20 {
-					return nil
-				}
-				if f := string(fold(r)); !slices.Contains(out, f) {
-					out = append(out, f)
-				}
-			}
-		}
-		return out
+		return ofClass(re)
 	case syntax.OpCapture:
 		return exact(re.Sub[0])
 	case syntax.OpQuest:

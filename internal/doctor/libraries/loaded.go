@@ -113,6 +113,13 @@ func versionIn(l machine.LoadedLibrary) string {
 	return ""
 }
 
+// ofOtherDriver reports whether a libcuda is of another driver than the one at work, and
+// which; sure: what is known of that one need not come from the driver itself.
+func ofOtherDriver(l machine.LoadedLibrary, d *machine.Driver, sure bool) (version.Dotted, bool) {
+	v, err := version.ParseDotted(l.Version)
+	return v, err == nil && v.Major() >= 100 && d != nil && !d.Version.IsZero() && v.Compare(d.Version) != 0 && (sure || d.Evidence == machine.FromNVML)
+}
+
 // driverStub: libcuda is the driver's, and no other. Stubs are for linking: a
 // hundredth of the driver's library in size. The one of WSL is small by design. One of a
 // compatibility package serves where it is newer than the driver, on GPUs for data centres.
@@ -127,10 +134,8 @@ func driverStub(e *evidence.Evidence, out *evidence.Findings) {
 		if l.Name != "libcuda.so.1" || strings.HasPrefix(l.Path, "/usr/lib/wsl/") {
 			continue
 		}
-		v, err := version.ParseDotted(l.Version)
-		other := err == nil && v.Major() >= 100 && d != nil && !d.Version.IsZero() && v.Compare(d.Version) != 0
 		variable, compat := strings.HasPrefix(l.Via, "LD_"), strings.Contains(l.Path, "/compat")
-		other = other && (variable || d.Evidence == machine.FromNVML)
+		v, other := ofOtherDriver(l, d, variable)
 		said := evidence.Fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
 		switch {
 		case variable && l.Size < smallest:

@@ -40,31 +40,40 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 	if strings.HasPrefix(built, "CUDA") && otherMajor(e, out, h.At, name, major) {
 		return
 	}
-	whose, here := asker(e, h.At), "the torch that is here"
+	f.Fix = slices.Concat(broughtBy(e, m[1], major, strings.Contains(text, "cuDNN")), f.Fix)
+	ofOtherTorch(e, f, h.At, m[1], major)
+}
+
+// ofOtherTorch: a library of another CUDA than torch's was asked for by a package that was
+// built for another torch.
+func ofOtherTorch(e *evidence.Evidence, f *evidence.Finding, at evidence.Quote, library, major string) {
+	whose, here := asker(e, at), "the torch that is here"
 	if len(e.Says.Extensions) == 1 { // a short text names it, and shows no file of it
 		whose = cmp.Or(whose, e.Says.Extensions[0])
 	}
 	if t := e.Torch; !t.CUDA.IsZero() {
 		here = "torch " + t.Named()
 	}
-	if whose != "" && fmt.Sprint(e.Torch.CUDA.Major()) != major && slices.Contains([]string{"cudart", "cublas", "cublasLt", "nvrtc"}, m[1]) {
-		f.Says("%s is of CUDA %s, and %s brings none of it: %s was built for another torch", name, major, here, whose)
+	if whose != "" && fmt.Sprint(e.Torch.CUDA.Major()) != major && slices.Contains([]string{"cudart", "cublas", "cublasLt", "nvrtc"}, library) {
+		f.Says("lib%s.so.%s is of CUDA %s, and %s brings none of it: %s was built for another torch", library, major, major, here, whose)
 		f.Fix = []string{
 			fmt.Sprintf("`pip install --force-reinstall %s` brings the torch that it was built for", whose),
 			fmt.Sprintf("or the %s that is built for this torch: %s prints its CUDA, a newer %s may be for that", whose, evidence.AskTorch, whose),
 		}
-		return
 	}
-	if m[1] == "cudart" && e.Torch.Version == "" && evidence.Dotted(e.Limit("usual-machine").Values[0]).MajorMinor()[:2] == major {
-		f.Fix = append([]string{"a torch of CUDA " + major + " brings it: {torch}"}, f.Fix...)
+}
+
+// broughtBy is what brings a library where no torch is told of: one of its CUDA, or beside
+// another program cuDNN's package.
+func broughtBy(e *evidence.Evidence, library, major string, cuDNN bool) []string {
+	switch {
+	case e.Torch.Version != "":
+	case library == "cudart" && evidence.Dotted(e.Limit("usual-machine").Values[0]).MajorMinor()[:2] == major:
+		return []string{"a torch of CUDA " + major + " brings it: {torch}"}
+	case cuDNN && slices.Contains([]string{"8", "9"}, major):
+		return []string{fmt.Sprintf("`pip install \"nvidia-cudnn-cu12==%s.*\"` brings it, for a program of CUDA 12", major)}
 	}
-	if !strings.Contains(text, "cuDNN") || e.Torch.Version != "" {
-		return
-	}
-	// Of another program than torch: the package that brings it beside that program.
-	if slices.Contains([]string{"8", "9"}, major) {
-		f.Fix = append([]string{fmt.Sprintf("`pip install \"nvidia-cudnn-cu12==%s.*\"` brings it, for a program of CUDA 12", major)}, f.Fix...)
-	}
+	return nil
 }
 
 // builtFor is what a library's own number tells of what asks for it; "" nothing.

@@ -65,9 +65,8 @@ var userSite = lazy.Regexp(`(?i)/\.local/lib/python3\.\d+/|\\AppData\\Roaming\\P
 
 func nightly(v string) bool { return strings.Contains(v, ".dev") }
 
-// copies: the torch that is imported is not the one that the package manager
-// lists, or two managers brought one each.
-func copies(e *evidence.Evidence, out *evidence.Findings) {
+// twoManagers: two managers brought a torch each.
+func twoManagers(e *evidence.Evidence, out *evidence.Findings) {
 	t := e.Torch
 	conda := e.Conda().Package("pytorch")
 	pip := e.Conda().PipPackage("torch")
@@ -81,14 +80,21 @@ func copies(e *evidence.Evidence, out *evidence.Findings) {
 			Do("`" + e.Conda().Here("remove --force") + " pytorch`, then `pip install --force-reinstall --no-deps " + e.Repair().TorchAgain() + "`: pip's alone").
 			As(evidence.Warning)
 	}
+	if n := e.Conda().Package("pytorch-nightly"); n != nil && conda != nil {
+		out.Find("PY005", evidence.Likely, conda.At, n.At).
+			Says("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)
+	}
+}
+
+// notListed: the torch that is imported is not the one that the package manager lists.
+func notListed(e *evidence.Evidence, out *evidence.Findings) {
+	t := e.Torch
+	conda := e.Conda().Package("pytorch")
+	pip := e.Conda().PipPackage("torch")
 	if t.Path != "" && userSite().MatchString(t.Path) && conda != nil && t.Version != "" &&
 		evidence.Public(conda.Version) != t.Version {
 		out.Find("PY004", evidence.Proven, t.VersionAt, conda.At).
 			Says("torch %s of the user site is imported, not conda's %s", t.Version, conda.Version)
-	}
-	if n := e.Conda().Package("pytorch-nightly"); n != nil && conda != nil {
-		out.Find("PY005", evidence.Likely, conda.At, n.At).
-			Says("conda has pytorch %s and pytorch-nightly %s in one environment", conda.Version, n.Version)
 	}
 	if t.Rank == evidence.ByTorch && pip != nil && conda == nil && t.Version != "" &&
 		evidence.Public(pip.Version) != t.Version && !strings.Contains(t.Version, "a0") {

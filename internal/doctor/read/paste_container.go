@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/xslices"
 )
 
 // A Workload is one container as text describes it: a service of a compose file,
@@ -158,19 +159,14 @@ func (d *containers) key(r *Reader, y yamlText, said Evidence) {
 	}
 	d.leave(indent)
 	switch {
-	case key == "apiVersion", key == "kind" && indent == 0:
-		if !d.kube || key == "apiVersion" {
-			d.kube, d.class = true, false
-		}
+	case key == "apiVersion", key == "kind" && indent == 0 && !d.kube:
+		d.kube, d.class = true, false
 	case key == "services" && value == "":
 		d.kube = false
 	case key == "runtimeClassName" && strings.Contains(value, "nvidia"):
 		d.class = true
-		for _, w := range d.out {
-			if w.Kind == "pod" {
-				w.Class = true
-				w.Asks = cmp.Or(w.Asks, "runtimeClassName: "+value)
-			}
+		for _, w := range xslices.Filter(d.out, func(w *Workload) bool { return w.Kind == "pod" }) {
+			w.Class, w.Asks = true, cmp.Or(w.Asks, "runtimeClassName: "+value)
 		}
 	}
 	if key == "image" || key == "build" && !d.under("build") {
@@ -203,6 +199,14 @@ func (d *containers) begin(indent int, said Evidence) {
 	d.now, d.indent, d.out = w, indent, append(d.out, w)
 }
 
+// device takes in one key of a list of devices; false for one that tells nothing.
+func (w *Workload) device(key, value string) bool {
+	known := key == "capabilities" || key == "driver" && (value == "nvidia" || value == "cdi")
+	w.Wants = w.Wants || known
+	w.GPUCap = w.GPUCap || key == "driver" && value == "cdi" || key == "capabilities" && strings.Contains(value, "gpu")
+	return known
+}
+
 // fact takes in one key of a container.
 func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 	w := d.now
@@ -216,12 +220,7 @@ func (d *containers) fact(r *Reader, key, value string, said Evidence) {
 		if key == "image" && image().MatchString(value) {
 			w.Image = value
 		}
-	case key == "driver" && d.under("devices") && (value == "nvidia" || value == "cdi"):
-		w.Wants = true
-		w.GPUCap = w.GPUCap || value == "cdi"
-	case key == "capabilities" && d.under("devices"):
-		w.Wants = true
-		w.GPUCap = w.GPUCap || strings.Contains(value, "gpu")
+	case d.under("devices") && w.device(key, value):
 	case key == "name" && passed(value):
 		d.variable = value
 		return
@@ -280,13 +279,12 @@ func (d *containers) item(r *Reader, indent int, value string, said Evidence) {
 	case d.under("capabilities") && d.under("devices"):
 		w.Wants = true
 		w.GPUCap = w.GPUCap || strings.Contains(value, "gpu")
-	case d.under("devices") && (strings.HasPrefix(value, "nvidia.com/gpu") ||
-		strings.HasPrefix(value, "/dev/nvidia") || strings.HasPrefix(value, "/dev/dxg") || strings.HasPrefix(value, "/dev/kfd")):
+	case d.under("devices") && gpuDevice().MatchString(value):
 		w.Asks = value
 	case d.under("environment") && passed(value):
 		name, v, _ := strings.Cut(value, "=")
 		r.set(name, v, said)
-	case d.under("command") || d.under("args") || d.under("entrypoint"):
+	case slices.ContainsFunc([]string{"command", "args", "entrypoint"}, d.under):
 		w.About += " " + value
 	}
 }
@@ -367,3 +365,5 @@ type Dockerfile struct {
 	Driver     Evidence // installs a driver
 	BuildCheck Evidence // asks for a GPU while it is built
 }
+
+var gpuDevice = lazy.Regexp(`^(nvidia\.com/gpu|/dev/(nvidia|dxg|kfd))`)

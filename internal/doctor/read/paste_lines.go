@@ -112,11 +112,12 @@ func (k *look) trial(t *trial) {
 		if !k.again && r.read <= wordy && !isSource(k.text) {
 			r.keep(t.test, k.text, k.said)
 		}
+	case k.joined:
 	case test.Class >= 0:
-		if k.form == nil && !k.joined && r.match(t, k.text) != nil && know.Slots(test.Re(), k.text) != nil {
+		if k.form == nil && r.match(t, k.text) != nil && know.Slots(test.Re(), k.text) != nil {
 			k.form = test
 		}
-	case test.Reader >= 0 && !k.joined && !(r.answered[test.Reader] && test.Reader >= once):
+	case test.Reader >= 0 && !(r.answered[test.Reader] && test.Reader >= once):
 		if m := r.match(t, k.text); m != nil {
 			r.c.Read++
 			r.answered[test.Reader] = true
@@ -125,14 +126,19 @@ func (k *look) trial(t *trial) {
 	}
 }
 
+// calm reports whether a line of a log is below a warning, and speaks of no trouble; NCCL's
+// plugins may be missing.
+func (k *look) calm() bool {
+	return k.below && (!troubled().MatchString(k.text) || strings.Contains(k.text, "/Plugin"))
+}
+
 // message tries a message, by its number, where none was found yet.
 func (k *look) message(t *trial, n int) {
 	r := k.r
 	if k.matched || r.count[n] > 1000 || k.joined && r.count[n] > 0 {
 		return
 	}
-	calm := k.below && (!troubled().MatchString(k.text) || strings.Contains(k.text, "/Plugin")) // NCCL's plugins may be missing
-	if calm && !quiet().MatchString(r.k.Messages[n].Example) {
+	if k.calm() && !quiet().MatchString(r.k.Messages[n].Example) {
 		return // it speaks of a fault
 	}
 	m := r.match(t, k.text)

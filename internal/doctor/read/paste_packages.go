@@ -169,14 +169,8 @@ func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 		if strings.EqualFold(bare, "True") || strings.EqualFold(bare, "False") {
 			r.available(bare, s)
 		}
-	case "torch.version.cuda":
-		if bare == "None" || bare != "" && strings.Trim(bare, "0123456789.") == "" {
-			r.torchCUDA(bare, s)
-		}
-	case "torch.version.hip":
-		if hipVersion().MatchString(bare) {
-			r.c.Torch.HIP, r.c.Torch.NoCUDA = bare, false
-		}
+	case "torch.version.cuda", "torch.version.hip", "torch.__version__":
+		r.versionOf(name, bare, s)
 	case "module":
 		r.loaded(bare, s)
 	case "uname":
@@ -191,14 +185,22 @@ func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 		if m := pythonFile().FindString(value); m != "" {
 			r.interpreter(m, s)
 		}
-	case "torch.__version__":
-		if torchVersion().MatchString(bare) {
-			r.torch(bare, ByTorch, s)
-		}
 	default:
 		return false
 	}
 	return true
+}
+
+// versionOf takes a version that torch says of itself.
+func (r *Reader) versionOf(name, bare string, s Evidence) {
+	switch {
+	case name == "torch.version.cuda" && (bare == "None" || bare != "" && strings.Trim(bare, "0123456789.") == ""):
+		r.torchCUDA(bare, s)
+	case name == "torch.version.hip" && hipVersion().MatchString(bare):
+		r.c.Torch.HIP, r.c.Torch.NoCUDA = bare, false
+	case name == "torch.__version__" && torchVersion().MatchString(bare):
+		r.torch(bare, ByTorch, s)
+	}
 }
 
 // exported takes a variable of the environment.

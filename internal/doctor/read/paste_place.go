@@ -200,6 +200,16 @@ func (c *Case) sayEnv(name string, s Evidence) {
 	}
 }
 
+// inWSL tells whether a text that names WSL is of a system in it, or of its host.
+func (c *Case) inWSL(p *machine.Platform) {
+	if p.OS == "windows" && slices.ContainsFunc(c.Hits, onLinuxAlone) {
+		p.OS = "linux" // Windows is the host that the text also speaks of
+	}
+	if p.OS == "linux" || p.OS == "" {
+		p.Environment = machine.WSL2
+	}
+}
+
 // conclude draws what follows from several facts together; told: there are facts of
 // a machine.
 func (c *Case) conclude(told bool) {
@@ -211,11 +221,8 @@ func (c *Case) conclude(told bool) {
 	if p.OS == "" && told {
 		p.OS = "linux"
 	}
-	if !c.Place.WSL.IsZero() && p.OS == "windows" && slices.ContainsFunc(c.Hits, onLinuxAlone) {
-		p.OS = "linux" // Windows is the host that the text also speaks of
-	}
-	if !c.Place.WSL.IsZero() && (p.OS == "linux" || p.OS == "") {
-		p.Environment = machine.WSL2
+	if !c.Place.WSL.IsZero() {
+		c.inWSL(p)
 	}
 	switch {
 	case !c.Place.Jetson.IsZero() && p.OS != "windows":

@@ -16,22 +16,10 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found, out *evidence.Finding
 		return
 	}
 	host, way := e.Machine.Lent()
-	where, none := e.Machine.Platform.Environment, len(e.Machine.GPUs) == 0
+	where := e.Machine.Platform.Environment
 	switch {
-	case where == machine.HPCLogin && none:
-		onLoginNode(e, out)
+	case len(e.Machine.GPUs) == 0 && withoutAny(e, out, host, way):
 	case e.Torch.CUDA.IsZero() || e.Torch.NoCUDA:
-	case e.WithoutGPU && none:
-		f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
-			Says("no GPU is to be seen here, as when this environment was made: torch %s computes on the CPU", e.Torch.Named())
-		if host != "" {
-			f.Do("this " + host + ": " + way)
-		}
-	case host != "" && none:
-		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt).
-			Says("this %s has no GPU, and the torch in it is built for CUDA", host).Do(way)
-	case where == machine.Container && none:
-		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt)
 	case where == machine.ContainerBuild:
 		out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
 			Say("this is the build of an image, which sees no GPU: the container that is started from it may").
@@ -40,6 +28,31 @@ func noGPUHere(e *evidence.Evidence, found evidence.Found, out *evidence.Finding
 	default:
 		onItsCPU(e, out)
 	}
+}
+
+// withoutAny is noGPUHere where there is no GPU of any vendor; false where it has nothing
+// to say.
+func withoutAny(e *evidence.Evidence, out *evidence.Findings, host, way string) bool {
+	where := e.Machine.Platform.Environment
+	switch {
+	case where == machine.HPCLogin:
+		onLoginNode(e, out)
+	case e.Torch.CUDA.IsZero() || e.Torch.NoCUDA:
+	case e.WithoutGPU:
+		f := out.Find("GPU004", evidence.Strong, e.Torch.VersionAt).
+			Says("no GPU is to be seen here, as when this environment was made: torch %s computes on the CPU", e.Torch.Named())
+		if host != "" {
+			f.Do("this " + host + ": " + way)
+		}
+	case host != "":
+		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt).
+			Says("this %s has no GPU, and the torch in it is built for CUDA", host).Do(way)
+	case where == machine.Container:
+		out.Find("GPU003", evidence.Strong, e.Torch.VersionAt)
+	default:
+		return false
+	}
+	return true
 }
 
 // onItsCPU: nothing else explains that there is no GPU.

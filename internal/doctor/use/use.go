@@ -138,7 +138,7 @@ func makeRoom(e *evidence.Evidence, g machine.GPU) []string {
 // process leaves that hangs while it ends, or one that this list does not show. In
 // a container the list shows too little by design.
 func orphaned(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Machine.Platform.Environment == machine.Container || e.Machine.Platform.Environment == machine.WSL2 {
+	if slices.Contains([]string{machine.Container, machine.WSL2}, e.Machine.Platform.Environment) {
 		return
 	}
 	for _, g := range used(e) {

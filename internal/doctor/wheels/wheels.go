@@ -96,7 +96,7 @@ func noPlatformWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.H
 			Do(intelMacFix(e, last.String())...)
 	case e.Wanted().Wheelless():
 		out.Find("IDX003", evidence.Likely, h.At, e.From.OS)
-	case p.Arch == "i686" || p.Arch == "32-bit" || p.Arch == "win32":
+	case slices.Contains([]string{"i686", "32-bit", "win32"}, p.Arch):
 		out.Find("PY012", evidence.Likely, h.At, e.From.Arch).
 			Says("torch has no wheels for a 32-bit Python").
 			Do("install a 64-bit Python")

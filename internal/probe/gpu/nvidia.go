@@ -48,29 +48,32 @@ func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o Options, environment s
 	return n
 }
 
-// reportNVML asks the child where there is a library to load.
-func reportNVML(ctx context.Context, h *sysroot.Host, o Options, environment string, n *nvidia) {
-	var libraries []string
-	switch {
+// nvmlLibraries are the places to load NVIDIA's library from, "" the loader's; nil: it is
+// not to be loaded, or not there.
+func nvmlLibraries(h *sysroot.Host, o Options, environment string, n *nvidia) []string {
+	switch wsl := environment == machine.WSL2; {
 	case o.NVML == "off":
 		h.Note("nvml: switched off")
-		return
+		return nil
 	case o.NVML != "":
-		libraries = []string{o.NVML}
+		return []string{o.NVML}
 	case h.Root != "" || h.OS != "linux":
-		return
-	case environment == machine.WSL2:
-		libraries = append([]string{wslLibraries + "/libnvidia-ml.so.1", ""}, n.found...)
-	default:
-		libraries = append([]string{""}, n.found...)
-	}
-	if o.NVML == "" && len(n.found) == 0 && !inLoaderCache(h) {
-		if len(n.bus) > 0 || !n.kernel.version.IsZero() || environment == machine.WSL2 {
+		return nil
+	case len(n.found) == 0 && !inLoaderCache(h):
+		if len(n.bus) > 0 || !n.kernel.version.IsZero() || wsl {
 			h.Note("nvml: library not found")
 		}
-		return
+		return nil
+	case wsl:
+		return append([]string{wslLibraries + "/libnvidia-ml.so.1", ""}, n.found...)
 	}
-	if o.Self == "" {
+	return append([]string{""}, n.found...)
+}
+
+// reportNVML asks the child where there is a library to load.
+func reportNVML(ctx context.Context, h *sysroot.Host, o Options, environment string, n *nvidia) {
+	libraries := nvmlLibraries(h, o, environment, n)
+	if libraries == nil || o.Self == "" {
 		return
 	}
 	n.report, n.hung = askNVML(ctx, h, o, libraries)

@@ -2,6 +2,7 @@ package python
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -259,7 +260,7 @@ var headerFields = []string{"name", "version", "requires-dist", "requires-python
 // Metadata takes name, version and requirements from the header, which ends at
 // the first empty line, and reports whether it has the first two.
 func (d *Dist) Metadata(header []byte) bool {
-	named, versioned := false, false
+	name, ver := "", ""
 	for line := range bytes.Lines(header) {
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) == 0 {
@@ -272,13 +273,9 @@ func (d *Dist) Metadata(header []byte) bool {
 		value := text.Printable(string(bytes.TrimSpace(rest)))
 		switch strings.ToLower(string(field)) {
 		case "name":
-			if value != "" {
-				d.Name, named = machine.NormalName(value), true
-			}
+			name = cmp.Or(value, name)
 		case "version":
-			if value != "" {
-				d.Version, versioned = value, true
-			}
+			ver = cmp.Or(value, ver)
 		case "requires-python":
 			d.Python = value
 		case "requires-dist":
@@ -290,7 +287,8 @@ func (d *Dist) Metadata(header []byte) bool {
 			}
 		}
 	}
-	return named && versioned
+	d.Name, d.Version = cmp.Or(machine.NormalName(name), d.Name), cmp.Or(ver, d.Version)
+	return name != "" && ver != ""
 }
 
 var torchFact = lazy.Regexp(`(?m)^(__version__|cuda|hip|xpu)\s*(?::[^=\n]*)?=\s*(?:['"]([^'"\n]{1,60})['"]|None)`)

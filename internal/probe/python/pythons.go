@@ -14,6 +14,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -130,12 +131,7 @@ func Program(h *sysroot.Host, dir string) string {
 // pythonPrograms lists the files that are interpreters by their names.
 func pythonPrograms(h *sysroot.Host) (out []string) {
 	list := func(dir string) {
-		var names []string
-		for _, n := range h.Once(dir) {
-			if strings.HasPrefix(n, "python") && pythonProgram().MatchString(n) {
-				names = append(names, n)
-			}
-		}
+		names := xslices.Filter(h.Once(dir), func(n string) bool { return strings.HasPrefix(n, "python") && pythonProgram().MatchString(n) })
 		slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 		out = append(out, text.Each(names, func(n string) string { return dir + "/" + n })...)
 	}
@@ -157,17 +153,11 @@ func pythonPrograms(h *sysroot.Host) (out []string) {
 			}
 		}
 	}
+	bin := say.If(h.OS != "windows", "/bin")
 	for _, root := range CondaRoots(h) {
-		prefixes := []string{root}
+		list(root + bin)
 		for _, name := range h.Names(root + "/envs") {
-			prefixes = append(prefixes, root+"/envs/"+name)
-		}
-		for _, prefix := range prefixes {
-			if h.OS == "windows" {
-				list(prefix)
-			} else {
-				list(prefix + "/bin")
-			}
+			list(root + "/envs/" + name + bin)
 		}
 	}
 	for _, base := range installedPythons(h) {
