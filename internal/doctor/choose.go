@@ -99,16 +99,21 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 	if d := h.Driver; d != nil {
 		h.Driver = &machine.Driver{Version: d.Version}
 	}
-	if h.Platform.Libc == nil && h.Platform.OS == "linux" {
-		h.Platform.Libc = &machine.Libc{Kind: "glibc", Version: e.glibcBelow()}
-	}
-	if h.Platform.OS == "" {
-		h.Platform.OS, h.Platform.Arch = "linux", "x86_64"
-	}
-	if h.Platform.Environment == machine.Container {
-		h.Platform.Environment = machine.Bare
-	}
+	e.usualPlatform(&h.Platform)
 	return h, assumed
+}
+
+// usualPlatform fills in what a paste does not say of a system.
+func (e *exam) usualPlatform(p *machine.Platform) {
+	if p.Libc == nil && p.OS == "linux" {
+		p.Libc = &machine.Libc{Kind: "glibc", Version: e.glibcBelow()}
+	}
+	if p.OS == "" {
+		p.OS, p.Arch = "linux", "x86_64"
+	}
+	if p.Environment == machine.Container {
+		p.Environment = machine.Bare
+	}
 }
 
 // usualGPUs are the GPUs that are taken for granted where none is told: an older and a

@@ -21,16 +21,29 @@ import (
 // where there is no Python.
 func EnvFiles(o Options) *machine.EnvFiles {
 	h := o.host()
+	e, unmade := environment(h, o.choice())
+	if e == nil {
+		return unmade
+	}
+	return o.files(h, *e)
+}
+
+// environment is the environment to read; else a directory that nobody made one in, or nil.
+func environment(h *sysroot.Host, c python.Choice) (*python.Env, *machine.EnvFiles) {
 	var e python.Env
-	if active := python.Active(h, o.choice()); active != "" {
+	if active := python.Active(h, c); active != "" {
 		e = python.Read(h, active)
-	} else if dir := python.Unmade(h, o.choice()); dir != "" {
-		return &machine.EnvFiles{Dir: dir, Sites: python.SitePackages(h, dir), Python: machine.PythonUnmade}
-	} else if found := python.Find(h, o.choice()).Pythons; len(found) > 0 {
+	} else if dir := python.Unmade(h, c); dir != "" {
+		return nil, &machine.EnvFiles{Dir: dir, Sites: python.SitePackages(h, dir), Python: machine.PythonUnmade}
+	} else if found := python.Find(h, c).Pythons; len(found) > 0 {
 		e = python.ReadInterpreter(h, found[0])
 	} else {
-		return nil
+		return nil, nil
 	}
+	return &e, nil
+}
+
+func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	cfg := python.ReadConfig(h, e.Dir)
 	venv := cfg != nil
 	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites, Starts: e.Starts}
@@ -54,11 +67,7 @@ func EnvFiles(o Options) *machine.EnvFiles {
 		if f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home); f.Python == machine.PythonOther {
 			f.Base = h.Resolved(python.Program(h, e.Dir))
 		}
-	}
-	if line, _, _ := strings.Cut(h.Text(e.Dir+"/bin/pip"), "\n"); strings.HasPrefix(line, "#!/") && !strings.HasPrefix(line, "#!/bin/") && venv {
-		if program := strings.TrimSpace(strings.TrimPrefix(line, "#!")); h.ResolvedDir(path.Dir(program)) != h.ResolvedDir(e.Dir+"/bin") {
-			f.Pip = text.Printable(program)
-		}
+		f.Pip = pipOfOther(h, e.Dir)
 	}
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
@@ -75,18 +84,25 @@ func EnvFiles(o Options) *machine.EnvFiles {
 	if h.OS != "linux" || f.Python == machine.PythonCopied {
 		return f // the rest is about ELF files, and what that one would load
 	}
-	for _, i := range f.Imports {
-		if i.Place == machine.InEnvironment {
-			torch := path.Dir(i.Path)
-			libraries.Follow(h, f, torch, e, &wait)
-			f.Options = append(libraries.AllocOptions(h, torch), libraries.LogNames(h, torch)...)
-			if i := slices.IndexFunc(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && d.Info == "" }); i >= 0 {
-				f.Bare = e.Dists[i].Version
-			}
-			break
-		}
+	if i, ok := xslices.Find(f.Imports, func(i machine.ImportPlace) bool { return i.Place == machine.InEnvironment }); ok {
+		torch := path.Dir(i.Path)
+		libraries.Follow(h, f, torch, e, &wait)
+		f.Options = append(libraries.AllocOptions(h, torch), libraries.LogNames(h, torch)...)
+		bare, _ := xslices.Find(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && d.Info == "" })
+		f.Bare = bare.Version
 	}
 	return f
+}
+
+// pipOfOther is the interpreter of another environment that the pip of one is started with; ""
+// it is its own.
+func pipOfOther(h *sysroot.Host, dir string) string {
+	line, _, _ := strings.Cut(h.Text(dir+"/bin/pip"), "\n")
+	program := strings.TrimSpace(strings.TrimPrefix(line, "#!"))
+	if !strings.HasPrefix(line, "#!/") || strings.HasPrefix(line, "#!/bin/") || h.ResolvedDir(path.Dir(program)) == h.ResolvedDir(dir+"/bin") {
+		return ""
+	}
+	return text.Printable(program)
 }
 
 // Held reads what the virtual environment o.Venv holds. It starts nothing. It

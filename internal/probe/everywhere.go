@@ -146,15 +146,11 @@ func (s *finder) walk(dir string, levels int) {
 		s.closed = append(s.closed, text.Printable(dir))
 	}
 	for _, name := range names {
-		hidden := strings.HasPrefix(name, ".")
-		if hidden && name != ".venv" && name != ".env" && name != ".envs" || slices.Contains(notEnvs, name) {
+		if strings.HasPrefix(name, ".") && !slices.Contains([]string{".venv", ".env", ".envs"}, name) || slices.Contains(notEnvs, name) {
 			continue
 		}
 		sub := path.Join(dir, name)
-		if s.h.Link(sub) != "" || !s.h.IsDir(sub) || s.add(sub) {
-			continue
-		}
-		if levels > 1 {
+		if s.h.Link(sub) == "" && s.h.IsDir(sub) && !s.add(sub) && levels > 1 {
 			s.walk(sub, levels-1)
 		}
 	}

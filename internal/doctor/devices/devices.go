@@ -71,8 +71,7 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 	}
 	others := len(e.GPU().Visible())
 	for _, g := range e.Machine.GPUs {
-		if g.Vendor != machine.NVIDIA || g.Visible || g.MIGMode || g.Fault != "" || g.Evidence == machine.FromFlag || told(found) ||
-			g.KernelDriver != "" && g.KernelDriver != "nvidia" {
+		if !lost(g) || told(found) {
 			continue
 		}
 		if job := e.Machine.Env["SLURM_JOB_ID"]; job != "" && others == 0 {
@@ -93,6 +92,13 @@ func unlistedGPU(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 			f.As(evidence.Warning)
 		}
 	}
+}
+
+// lost reports whether a GPU that the driver should drive is not to be seen through it, and
+// nothing says why.
+func lost(g machine.GPU) bool {
+	return g.Vendor == machine.NVIDIA && !g.Visible && !g.MIGMode && g.Fault == "" && g.Evidence != machine.FromFlag &&
+		(g.KernelDriver == "" || g.KernelDriver == "nvidia")
 }
 
 // told reports whether a finding names the GPU's own fault, or the driver's, already.

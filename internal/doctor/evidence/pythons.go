@@ -25,17 +25,21 @@ func (e Python) Out(v, python string) bool {
 	m, old := e.Matrix, e.Limit("python-3.10")
 	py := PythonVersion(python)
 	want := PythonVersion(strings.TrimSuffix(v, ".*"))
-	if py.IsZero() {
+	switch {
+	case py.IsZero():
 		return false
-	}
-	if py.Compare(PythonVersion(old.Value)) >= 0 && old.Before(want) {
+	case py.Compare(PythonVersion(old.Value)) >= 0 && old.Before(want):
 		return true
-	}
-	if m == nil {
+	case m == nil:
 		return false
 	}
-	lowest, highest := version.Python{}, version.Python{}
-	for _, r := range m.Releases {
+	lowest, highest := e.builtFor(v)
+	return !highest.IsZero() && (py.Compare(highest) > 0 || py.Compare(lowest) < 0)
+}
+
+// builtFor are the oldest and the newest Python that a torch, or any, has builds for here.
+func (e Python) builtFor(v string) (lowest, highest version.Python) {
+	for _, r := range e.Matrix.Releases {
 		if v != "" && r.Torch.String() != v && !strings.HasPrefix(r.Torch.String(), v+".") {
 			continue
 		}
@@ -51,7 +55,7 @@ func (e Python) Out(v, python string) bool {
 			}
 		}
 	}
-	return !highest.IsZero() && (py.Compare(highest) > 0 || py.Compare(lowest) < 0)
+	return lowest, highest
 }
 
 // Fix names the newest Python that a torch has wheels for, and the oldest torch

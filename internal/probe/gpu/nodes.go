@@ -8,10 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 )
+
+var deviceMinor = lazy.Regexp(`(?m)^Device Minor:\s*(.*?)\s*$`)
 
 // Nodes are the device files that programs need to reach the GPUs which the kernel's
 // drivers serve, where one is not as it should be.
@@ -35,10 +38,8 @@ func Nodes(h *sysroot.Host) []machine.DeviceNode {
 			want = append(want, "/dev/nvidia-uvm")
 		}
 		for _, address := range list {
-			for line := range strings.Lines(h.Text(gpus + "/" + address + "/information")) {
-				if minor, ok := strings.CutPrefix(line, "Device Minor:"); ok {
-					want = append(want, "/dev/nvidia"+strings.TrimSpace(minor))
-				}
+			for _, m := range deviceMinor().FindAllStringSubmatch(h.Text(gpus+"/"+address+"/information"), -1) {
+				want = append(want, "/dev/nvidia"+m[1])
 			}
 		}
 	}

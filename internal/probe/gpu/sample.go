@@ -28,12 +28,12 @@ func StartSampling(self string, every time.Duration, env []string) (*Sampler, st
 	if _, err := os.Stat(wslLibraries + "/libnvidia-ml.so.1"); err == nil {
 		libraries = []string{wslLibraries + "/libnvidia-ml.so.1", ""}
 	}
-	for _, pair := range env {
-		if v, ok := strings.CutPrefix(pair, "ENVFIX_NVML="); ok && v == "off" {
-			return nil, "ENVFIX_NVML=off"
-		} else if ok && v != "" {
-			libraries = []string{v}
-		}
+	switch v := valueOf(env, "ENVFIX_NVML"); v {
+	case "":
+	case "off":
+		return nil, "ENVFIX_NVML=off"
+	default:
+		libraries = []string{v}
 	}
 	child, err := childProgram(self)
 	if err != nil {
@@ -84,4 +84,14 @@ func (s *Sampler) Stop() {
 		}
 		s.cmd.Wait()
 	}()
+}
+
+// valueOf is the value of a variable of an environment; "" it is not set.
+func valueOf(env []string, name string) (value string) {
+	for _, pair := range env {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }

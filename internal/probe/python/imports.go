@@ -16,6 +16,7 @@ import (
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -24,22 +25,26 @@ import (
 // Fault is what is wrong with the interpreter of a virtual environment; "" nothing.
 func (e Env) Fault(h *sysroot.Host, home string) string {
 	program := Program(h, e.Dir)
-	_, err := os.Stat(h.Real(program))
+	if _, err := os.Stat(h.Real(program)); err != nil {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return machine.PythonClosed
+		case h.OS != "windows" && h.Exists(e.Dir+"/Scripts/python.exe"):
+			return machine.PythonAlien
+		case h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != "":
+			return machine.PythonGone
+		}
+		return ""
+	}
 	minor := version.Minor(e.Python.Version)
 	if m := pythonMinor().FindStringSubmatch(path.Base(h.Resolved(program))); m != nil { // pyvenv.cfg says what it was
 		minor = m[1]
 	}
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return machine.PythonClosed
-	case err != nil && h.OS != "windows" && h.Exists(e.Dir+"/Scripts/python.exe"):
-		return machine.PythonAlien
-	case err != nil && (h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != ""):
-		return machine.PythonGone
-	case err == nil && slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"},
+	case slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"},
 		h.OS+" "+platform.Arch(h)+" "+platform.ELFArch(h.Bytes(program, 64))):
 		return machine.PythonCopied
-	case h.OS != "linux" || err != nil || minor == "" || home == "":
+	case h.OS != "linux" || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther
 	case !hasLibrary(h, []string{path.Dir(path.Dir(h.Resolved(program))), path.Dir(h.ResolvedDir(home)), path.Dir(home)}, minor):
@@ -147,6 +152,21 @@ func (e Env) minor() string {
 	return version.Minor(e.Python.Version)
 }
 
+// shadow is what Python would import by a name in a directory; nil there is nothing.
+func (e Env) shadow(h *sysroot.Host, dir, name string) *machine.ImportPlace {
+	stem, module := strings.CutSuffix(name, ".py")
+	file := path.Join(dir, name) + say.If(!module, "/__init__.py")
+	if !h.Exists(file) {
+		return nil
+	}
+	own, _ := xslices.Find(dists(h, []string{dir}), func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem })
+	p := &machine.ImportPlace{Path: text.Printable(file), Version: own.Version}
+	if !module {
+		p.Tag = builtFor(h, path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
+	}
+	return p
+}
+
 // Shadows are files of the project, or of PYTHONPATH, that Python would import in place of
 // a module of its library, or of a package, that torch imports.
 func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
@@ -167,29 +187,13 @@ func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 			return
 		}
 		for _, name := range h.Unsorted(dir) {
-			stem, module := strings.CutSuffix(name, ".py")
-			if !wanted[stem] {
-				continue
+			stem, _ := strings.CutSuffix(name, ".py")
+			if p := e.shadow(h, dir, name); wanted[stem] && p != nil && len(out) < sysroot.MaxNamed {
+				if p.Place = place; place == machine.InPythonPath {
+					p.Origins = from.Of(place, dir)
+				}
+				out = append(out, *p)
 			}
-			file := path.Join(dir, name)
-			if !module {
-				file += "/__init__.py"
-			}
-			if !h.Exists(file) || len(out) == sysroot.MaxNamed {
-				continue
-			}
-			p := machine.ImportPlace{Path: text.Printable(file), Place: place}
-			if place == machine.InPythonPath {
-				p.Origins = from.Of(place, dir)
-			}
-			beside := dists(h, []string{dir})
-			if i := slices.IndexFunc(beside, func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem }); i >= 0 {
-				p.Version = beside[i].Version
-			}
-			if !module {
-				p.Tag = builtFor(h, path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
-			}
-			out = append(out, p)
 		}
 	}
 	look(dir, machine.InWorkingDir)
