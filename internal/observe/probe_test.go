@@ -361,6 +361,32 @@ print(K.L["begun"], K.L["looks"])
 	}
 }
 
+// TestSpotParts: a library says by its place what the loop does in it; what is called
+// sample and calls the model brings no input.
+func TestSpotParts(t *testing.T) {
+	r := runProbed(t, `
+import sys, torch, _envfix_look as K, _envfix_probe as P
+P.C[P.UNIT] = P.OPTIMIZER
+def library(name, body):
+    g = {"__name__": name}
+    exec(compile(body, "/v/site-packages/x.py", "exec"), g)
+    return g
+def told():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    print(K.spot(stack, False)[0])
+model = library("torch.nn.modules.module", "def _call_impl(f): f()")["_call_impl"]
+image = library("PIL.Image", "def convert(f): f()")["convert"]
+def sample(): told(); model(told); told()
+sample()
+image(told)
+told()
+`)
+	if want := "data\nforward\npython\ndata\npython\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestSwitchInterval: the GIL is asked for soon while nobody else might ask for it, else
 // for a moment before a look; what the job set itself stays, and no child inherits it.
 func TestSwitchInterval(t *testing.T) {

@@ -16,7 +16,8 @@ OVER, STEP = ("saving", "logging", "metrics"), ("forward", "backward", "optimize
 # What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
 PLACES = [(k, tuple(names.split())) for k, names in (
     ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
-    ("data", "queue.get multiprocessing.queues.get multiprocessing.connection. concurrent.futures. requests. urllib3. http. botocore. ssl. socket."),
+    ("data", "queue.get multiprocessing.queues.get multiprocessing.connection. concurrent.futures. requests. urllib3. http. botocore. ssl. socket. "
+     "PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
     ("sampler", "torch.utils.data.sampler. torch.utils.data.dataloader._next_index"), ("backward", "torch._tensor.backward torch.autograd.backward"),
     ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
     ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
@@ -27,7 +28,7 @@ WORDS = [(k, set(words.split())) for k, words in (
     ("saving", "save saving dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
     ("metrics", "metric metrics accuracy auc f1 bleu rouge iou confusion"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
     ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
-GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
+READS, GETS, GOT = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "recv", "download"}, {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
 READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
 L = {"on": False, "known": {}, "names": {}}
@@ -43,11 +44,11 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
     got = L["known"].get(code)
     if not got:
         module, own = f.f_globals.get("__name__") or "", P.mine(code.co_filename)
-        full, kind = "%s.%s" % (module, code.co_name), None if own else next((k for k, at in PLACES if (module + "." + code.co_name + ".").startswith(at)), None)
+        kind = None if own else next((k for k, at in PLACES if (module + "." + code.co_name + ".").startswith(at)), None)
         if kind is None:
             said = words(code.co_name) + ([] if own else words(module.rpartition(".")[2]))
             found = [k for k, w in WORDS if w & set(said)]
-            kind = found[0] if len(found) == 1 or found == ["logging", "metrics"] else ""
+            kind = found[0] if len(found) == 1 or found == ["logging", "metrics"] else "data" if not own and READS & set(said) and not found else ""
             if kind == "logging" and own and {"prob", "probs", "likelihood", "softmax", "sum"} & set(said):
                 kind = ""
             if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
@@ -146,6 +147,10 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         part = "sampler" if any(k[1] == "sampler" for k in known) else "load"
     if cut is not None and known[cut][0]:  # a function of the job's own that says what it does: the line in it
         cut = None
+    for g, k in zip(stack, known) if part == "forward" else ():
+        if k[0] and k[1] == "data":  # it calls the model, so it brings no input: it samples, or generates
+            L["known"][g.f_code] = True, "", k[2]
+            return spot(stack, worker)
     top = next((i for i, k in enumerate(known) if k[0] and (cut is None or i > cut)), None)
     own = stack[top] if top is not None else None
     inside = stack[:top][::-1] if own else stack[::-1]
@@ -158,7 +163,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
             part = "copy"
         elif top == 0 and call in (".item", ".tolist", ".cpu", ".numpy", "torch.cuda.synchronize"):
             part = "sync"
-        elif any(k[1] == "data" for k in known):
+        elif any(k[1] == "data" for k in known) or top == 0 and READS & set(words(call)):
             part = "data"
         elif top == 0 and (own.f_code, own.f_lineno) == P.S["next"]:
             part = ""
@@ -295,7 +300,7 @@ def look():
         return begin()
     if s:
         got = into.setdefault(s, [0, 0])
-        got[0], got[1] = got[0] + dt, got[1] + 1
+        got[0], got[1] = got[0] + dt, got[1] + dt * dt
     else:
         L["since"] += dt
     if L["worker"] or n != L["step"] or not P.C[P.UNIT]:  # what follows the last step is no part of the loop
@@ -312,11 +317,11 @@ def tell():
     top = sorted(sums.items(), key=lambda p: -p[1][0])
     for k, v in top:
         parts[k[0]] = parts.get(k[0], 0) + v[0]
-    seen, line = sum(v[1] for _, v in top), max(L["gc_lines"].items(), key=lambda p: p[1], default=(("", 0), 0))[0]
+    seen, line = sum(parts.values()), max(L["gc_lines"].items(), key=lambda p: p[1], default=(("", 0), 0))[0]
     busy = [k for k, _ in top[:TOP]] + [next(k for k, _ in top if k[0] == p) for p in parts]
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
-            reason=(last and last.recompile_reason or "")[:180], seen=sum(parts.values()), looks=sum(parts.values()) + L["since"], count=seen, parts=parts, gc=parts.get("gc", 0), gc_times=L["gc_times"],
+            reason=(last and last.recompile_reason or "")[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc=parts.get("gc", 0), gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

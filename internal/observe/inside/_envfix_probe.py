@@ -11,7 +11,7 @@ now, cpu = time.monotonic_ns, time.thread_time_ns
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 BATCH, BACKWARD, OPTIMIZER = 1, 2, 3  # what counts as a step: the optimizer's, without one each backward pass, without that each batch
 LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
-DIR, WARM_STEPS, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 5, 5, 64
+DIR, WARM_STEPS, SLOW, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 2 * 10**9, 5, 5, 64
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
      "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
@@ -137,9 +137,9 @@ def step(unit):
         C[STEP_HIST + (t - C[LAST]).bit_length()] += 1
     C[LAST], C[LAST_LOAD] = t, C[LOAD]
     n = C[STEPS] = C[STEPS] + 1
-    if n <= WARM_STEPS:
+    if n == 1 or n <= WARM_STEPS and (t - C[WARM_AT] < SLOW or compiled()):  # of few and long steps each counts
         C[WARM], C[WARM_AT], C[WARM_LOAD] = n, t, C[LOAD]
-        S["warm"], f = n == WARM_STEPS, sys._getframe(1)
+        S["warm"], f = True, sys._getframe(1)
         while f:
             S["loop"].add(f.f_code)
             f = f.f_back

@@ -38,7 +38,9 @@ var elsewhere = []ruleCase{
 	}, "died no_gpu", []string{"ended by SIGSEGV before PyTorch was loaded", "PYTHONFAULTHANDLER=1"}},
 	{"ended by hand", func(t *Trace) { onCPU(t); t.Signal, t.Exit = "TERM", 143 }, "no_gpu", nil},
 	{"another library", func(t *Trace) { onCPU(t); t.Processes[0].Probe, t.Processes[0].Torch = nil, "" }, "no_gpu", []string{"the probe knows no other library", "0.6 of 16 processors"}},
-	{"too few looks", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 20 }, "no_gpu", nil},
+	{"too few looks", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 8 }, "no_gpu", []string{"its loop was too short to say what held it back: 2253 steps, 8 looks"}},
+	{"few looks, most of them at one thing", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 14 }, "checkpoint_bound no_gpu", nil},
+	{"few looks, few of them at one thing", func(t *Trace) { onCPU(t); looked(t, "saving", 0.25); lead(t).Where.Count = 14 }, "no_gpu", nil},
 	{"a stream that no worker divides", func(t *Trace) {
 		starve(t, 0.8)
 		lead(t).Loaders[0] = Loader{Stream: true, Where: "t.py:4", Source: "DataLoader(ds)"}

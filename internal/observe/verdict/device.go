@@ -262,18 +262,22 @@ func notTraining(f *facts) *Finding {
 	return x
 }
 
-// outside is what the machine shows of a job that the probe knows nothing of.
+// outside is what the machine shows of a job that the probe knows nothing of, or that
+// it saw too little of.
 func (f *facts) outside() string {
 	p := f.lead
+	if w := f.probe().Where; w != nil && f.looks() == nil {
+		return fmt.Sprintf("; its loop was too short to say what held it back: %s, %s at them", text.Count(int(f.probe().Page.Steps), "step"), text.Count(w.Count, "look"))
+	}
 	if p.Probe != nil || p.Torch != "" || p.Wall <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("; no process of this job loaded PyTorch, and the probe knows no other library. From outside: %.1f of %.3g processors, %s of memory",
+	said := fmt.Sprintf("; no process of this job loaded PyTorch, and the probe knows no other library. From outside: %.1f of %.3g processors, %s of memory",
 		p.CPU/p.Wall, f.t.Host.Allowed(), mib(f.t.Host.MemoryPeak))
 	if blocked := ratio(float64(p.Blocked), p.Samples); blocked.v > blockedMuch {
-		text += fmt.Sprintf(", %s of the time waiting for storage", pct(blocked.v))
+		said += fmt.Sprintf(", %s of the time waiting for storage", pct(blocked.v))
 	}
-	return text
+	return said
 }
 
 // died: a signal that nobody sends by hand ended the job.

@@ -193,6 +193,7 @@ func healthy(f *facts) Finding {
 		if f.lead.Probe == nil {
 			x.Text += "; the probe was not in the job"
 		}
+		x.Text += f.outside()
 	}
 	if te := f.mean(sum.tensor); te.ok && x.Confidence == high {
 		x.Text += fmt.Sprintf(". Busy is not efficient: tensor cores %s", pct(te.v/100))

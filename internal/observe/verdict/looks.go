@@ -37,7 +37,8 @@ var works = []work{
 }
 
 const (
-	looksEnough = 40   // looks at the loop before a part of it is named
+	looksEnough = 12   // looks at the loop before a part of it is named
+	deviations  = 1.5  // a share is taken for as small as so few looks may have it
 	gcMuch      = 0.15 // of the loop's time
 	gcOften     = 3    // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
@@ -60,9 +61,11 @@ func (w *Where) part(names ...string) float64 {
 	return float64(n) / float64(max(w.Seen, 1))
 }
 
-// surely is a share less the error of so few looks.
+// surely is the least that a share may be, by so few looks (Wilson's interval, which
+// holds for a handful too).
 func (w *Where) surely(share float64) float64 {
-	return share - math.Sqrt(share*(1-share)/float64(w.Count))
+	n, z := float64(w.Count), deviations*deviations
+	return (share + z/2/n - deviations*math.Sqrt(share*(1-share)/n+z/4/n/n)) / (1 + z/n)
 }
 
 // within says how sure a share is: the error of so few looks.

@@ -66,7 +66,7 @@ const (
 )
 
 // A Page is the probe's page of counters at its last reading. Counters marked
-// "warm" leave out everything before the third step.
+// "warm" leave out the first three steps, or of steps of seconds the first.
 type Page struct {
 	Unit      string  `json:"unit,omitempty"` // what counts as a step; "" the optimizer's
 	Steps     uint64  `json:"steps,omitempty"`
@@ -84,7 +84,7 @@ type Page struct {
 	LoadP50   float64 `json:"load_p50_s,omitempty"`  // median wait, from power-of-two buckets
 	LoadP90   float64 `json:"load_p90_s,omitempty"`  // a tenth of the waits is longer
 	StepP50   float64 `json:"step_p50_s,omitempty"`  // median step
-	First     float64 `json:"first_s,omitempty"`     // seconds from the first batch to the third step
+	First     float64 `json:"first_s,omitempty"`     // seconds from the first batch to where Warm begins
 	Waiting   float64 `json:"waiting_s,omitempty"`   // seconds in the loader when last seen, if it was there
 	FirstWait bool    `json:"first_wait,omitempty"`  // that wait is an epoch's first
 }
@@ -167,7 +167,8 @@ type Part struct {
 }
 
 // A Where is what a process did when its stack was looked at: of Looks microseconds
-// it was for Seen at something, in Count looks. In an old recording both are looks.
+// it was for Seen at something, in what tells as much as Count looks of one length. In an
+// old recording both are looks.
 type Where struct {
 	Seen      int            `json:"seen"`
 	Looks     int            `json:"looks"`
