@@ -381,8 +381,9 @@ def sample(): told(); model(told); told()
 sample()
 image(told)
 told()
+library("torch.optim.lbfgs", "def step(f): f()")["step"](lambda: told())
 `)
-	if want := "data\nforward\npython\ndata\npython\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

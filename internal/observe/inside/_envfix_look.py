@@ -16,8 +16,8 @@ OVER, STEP = ("saving", "logging", "metrics"), ("forward", "backward", "optimize
 # What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
 PLACES = [(k, tuple(names.split())) for k, names in (
     ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
-    ("data", "queue.get multiprocessing.queues.get multiprocessing.connection. concurrent.futures. requests. urllib3. http. botocore. ssl. socket. "
-     "PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
+    ("data", "queue.get multiprocessing.queues.get multiprocessing.pool. multiprocessing.connection. concurrent.futures. joblib. selectors. "
+     "requests. urllib3. http. botocore. ssl. socket. PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
     ("sampler", "torch.utils.data.sampler. torch.utils.data.dataloader._next_index"), ("backward", "torch._tensor.backward torch.autograd.backward"),
     ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
     ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
@@ -28,7 +28,8 @@ WORDS = [(k, set(words.split())) for k, words in (
     ("saving", "save saving dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
     ("metrics", "metric metrics accuracy auc f1 bleu rouge iou confusion"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
     ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
-READS, GETS, GOT = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "recv", "download"}, {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
+READS = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "recv", "download"}
+GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
 READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
 L = {"on": False, "known": {}, "names": {}}
@@ -155,7 +156,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     own = stack[top] if top is not None else None
     inside = stack[:top][::-1] if own else stack[::-1]
     call = native(own) if top == 0 else whole(stack[cut]) if cut is not None else called(inside)
-    if part in ("", "forward") and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
+    if part in ("", *STEP) and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
             part = kind

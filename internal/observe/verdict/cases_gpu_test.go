@@ -51,6 +51,11 @@ var onGPU = []ruleCase{
 	{"syncs", func(t *Trace) { load(t, 0, 60); lead(t).Burst.Syncs, lead(t).Burst.SyncAt = 100, "train.py:50" }, "sync_bound", []string{"20 reads", "train.py:50"}},
 	{"a log now and then", func(t *Trace) { load(t, 0, 60); lead(t).Burst.Syncs = 5 }, "healthy", []string{"no cause"}},
 	{"python", func(t *Trace) { load(t, 0, 20); t.Processes[0].LoopCPU = 88 }, "python_bound", []string{"98 %"}},
+	{"python, at a line", func(t *Trace) {
+		load(t, 0, 20)
+		t.Processes[0].LoopCPU = 88
+		looked(t, "between", 0.8, Spot{At: "t.py:5", Call: ".add_"})
+	}, "python_bound", []string{"slower than the GPU does it: .add_ (t.py:5)"}},
 	{"python on a busy machine", func(t *Trace) { load(t, 0, 20); t.Processes[0].LoopCPU, t.Processes[0].Delay = 60, 27 }, "python_bound", nil},
 	{"tiny batch", func(t *Trace) { load(t, 0, 40); p := lead(t); p.Page.StepP50 = 0.0009; p.Batch.Shape[0] = 1 }, "tiny_batch", []string{"batch 1", "24 % of the memory"}},
 	{"batch of one, long steps", func(t *Trace) { lead(t).Batch.Shape[0] = 1 }, "healthy", nil},

@@ -237,8 +237,12 @@ func pythonBound(f *facts) *Finding {
 	if f.noGPU || !f.idle.ok || f.idle.v < idleHigh || !core.ok || core.v < 0.9 {
 		return nil
 	}
+	where := ""
+	if w := f.looks(); w != nil {
+		where, _ = w.at(slices.MaxFunc([]string{"between", "forward", "backward", "optimizer"}, func(a, b string) int { return w.Parts[a] - w.Parts[b] }))
+	}
 	x := f.finding(PythonBound, medium, numbers{"main_core": round(core.v)},
-		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it", f.idleWords(), pct(min(core.v, 1))),
+		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core.v, 1)), where),
 		"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)", "move work out of the loop, or into tensor operations")
 	x.weight = 0.3
 	return x
