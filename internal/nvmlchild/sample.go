@@ -1,21 +1,22 @@
 package nvmlchild
 
 // A SampledGPU is the constant part of a device that is sampled. Memory is in
-// MiB, Clock in MHz, PowerLimit in watts. Zero means not supported.
+// MiB, Clock in MHz, PowerLimit and the default one in watts. Zero means not supported.
 type SampledGPU struct {
-	Index      int     `json:"index"`
-	Name       string  `json:"name,omitempty"`
-	UUID       string  `json:"uuid,omitempty"`
-	Major      int     `json:"major,omitempty"`
-	Minor      int     `json:"minor,omitempty"`
-	Memory     int64   `json:"memory,omitempty"`
-	Clock      int     `json:"clock,omitempty"`
-	Cores      int     `json:"cores,omitempty"`
-	PowerLimit float64 `json:"power_limit,omitempty"`
-	MaxGen     int     `json:"max_gen,omitempty"`
-	MaxWidth   int     `json:"max_width,omitempty"`
-	MIG        bool    `json:"mig,omitempty"`
-	Processes  bool    `json:"processes,omitempty"` // its process list can be read
+	Index        int     `json:"index"`
+	Name         string  `json:"name,omitempty"`
+	UUID         string  `json:"uuid,omitempty"`
+	Major        int     `json:"major,omitempty"`
+	Minor        int     `json:"minor,omitempty"`
+	Memory       int64   `json:"memory,omitempty"`
+	Clock        int     `json:"clock,omitempty"`
+	Cores        int     `json:"cores,omitempty"`
+	PowerLimit   float64 `json:"power_limit,omitempty"`
+	PowerDefault float64 `json:"power_default,omitempty"`
+	MaxGen       int     `json:"max_gen,omitempty"`
+	MaxWidth     int     `json:"max_width,omitempty"`
+	MIG          bool    `json:"mig,omitempty"`
+	Processes    bool    `json:"processes,omitempty"` // its process list can be read
 }
 
 // A Reading is one GPU at one moment. Utils are percent since the last reading,

@@ -86,6 +86,7 @@ func (s *sampler) describe(i int, d nvml.Device) SampledGPU {
 	g.Clock = int(ask(s.library, "nvmlDeviceGetMaxClockInfo", of(d.GetMaxClockInfo, nvml.CLOCK_SM)))
 	g.Cores = ask(s.library, "nvmlDeviceGetNumGpuCores", d.GetNumGpuCores)
 	g.PowerLimit = float64(ask(s.library, "nvmlDeviceGetEnforcedPowerLimit", d.GetEnforcedPowerLimit)) / 1000
+	g.PowerDefault = float64(ask(s.library, "nvmlDeviceGetPowerManagementDefaultLimit", d.GetPowerManagementDefaultLimit)) / 1000
 	g.MaxGen = ask(s.library, "nvmlDeviceGetMaxPcieLinkGeneration", d.GetMaxPcieLinkGeneration)
 	g.MaxWidth = ask(s.library, "nvmlDeviceGetMaxPcieLinkWidth", d.GetMaxPcieLinkWidth)
 	if s.has("nvmlDeviceGetMigMode") {

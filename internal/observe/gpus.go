@@ -72,7 +72,7 @@ func (g *gpuLane) take(l probe.SampleLine, ours func(pid int) bool, f *verdict.F
 
 func describe(s probe.SampledGPU, host bool) verdict.GPU {
 	out := verdict.GPU{Index: s.Index, Name: text.Clip(s.Name, 60), UUID: text.Clip(s.UUID, 60), SM: machine.SM{Major: s.Major, Minor: s.Minor},
-		Memory: s.Memory, Clock: s.Clock, Cores: s.Cores, PowerLimit: s.PowerLimit, MIG: s.MIG, Attributed: s.Processes && host}
+		Memory: s.Memory, Clock: s.Clock, Cores: s.Cores, PowerLimit: s.PowerLimit, PowerDefault: s.PowerDefault, MIG: s.MIG, Attributed: s.Processes && host}
 	if s.MaxGen > 0 && s.MaxWidth > 0 {
 		out.Link = fmt.Sprintf("Gen%d x%d", s.MaxGen, s.MaxWidth)
 	}

@@ -13,6 +13,7 @@ var onGPU = []ruleCase{
 	}, "cpu_build", nil},
 	{"rocm build is no cpu build", func(t *Trace) { p := lead(t); p.CUDA, p.HIP = "", "7.2" }, "healthy", nil},
 	{"model on the cpu", func(t *Trace) {
+		t.Processes[0].LoopCPU = 90
 		lead(t).Params, lead(t).CUDAInit = map[string]int64{"cpu/torch.float32": 86e6}, false
 		load(t, 0, 0)
 		each(t, 0, func(g *GPUFrame) { g.Ours, g.Used = 0, 4 })
@@ -58,6 +59,34 @@ var onGPU = []ruleCase{
 	}, "python_bound", []string{"slower than the GPU does it: .add_ (t.py:5)"}},
 	{"python on a busy machine", func(t *Trace) { load(t, 0, 20); t.Processes[0].LoopCPU, t.Processes[0].Delay = 60, 27 }, "python_bound", nil},
 	{"tiny batch", func(t *Trace) { load(t, 0, 40); p := lead(t); p.Page.StepP50 = 0.0009; p.Batch.Shape[0] = 1 }, "tiny_batch", []string{"batch 1", "24 % of the memory"}},
+	{"batch of one, whose kernels start slower than they run", func(t *Trace) {
+		load(t, 0, 14)
+		lead(t).Batch.Shape[0], t.Processes[0].LoopCPU = 1, 90
+		looked(t, "backward", 0.5)
+	}, "tiny_batch", []string{"batch 1", "starting the work costs more"}},
+	{"batch of one, whose loop saves", func(t *Trace) {
+		load(t, 0, 14)
+		lead(t).Batch.Shape[0], t.Processes[0].LoopCPU = 1, 90
+		looked(t, "saving", 0.7)
+	}, "checkpoint_bound", nil},
+	{"one large copy a step", func(t *Trace) {
+		load(t, 0, 14)
+		t.Processes[0].LoopCPU = 90
+		looked(t, "copy", 0.94, Spot{At: "t.py:5", Call: ".to"})
+	}, "copies_each_step", []string{"94 % of the time the loop copies to the GPU: .to (t.py:5)", "pin_memory=True"}},
+	{"copies of each sample", func(t *Trace) {
+		load(t, 0, 6)
+		t.Processes[0].LoopCPU, lead(t).Burst.Copies, lead(t).Burst.CopyAt = 90, 10240, "train.py:41"
+		looked(t, "copy", 0.86, Spot{At: "train.py:41", Call: ".to"})
+	}, "copies_each_step", []string{"2048 copies from CPU to GPU a step (train.py:41)"}},
+	{"held by the power limit that the card was made for", func(t *Trace) {
+		t.GPUs[0].PowerDefault = 700
+		each(t, 0, func(g *GPUFrame) { g.Capped, g.Clock = g.Active, 0.86*float64(g.Active) })
+	}, "healthy", nil},
+	{"held by a lower power limit", func(t *Trace) {
+		t.GPUs[0].PowerDefault, t.GPUs[0].PowerLimit = 700, 400
+		each(t, 0, func(g *GPUFrame) { g.Capped, g.Clock = g.Active, 0.6*float64(g.Active) })
+	}, "power_cap", []string{"400 of 700 W"}},
 	{"batch of one, long steps", func(t *Trace) { lead(t).Batch.Shape[0] = 1 }, "healthy", nil},
 	{"other process", func(t *Trace) {
 		t.GPUs[0].Tenants = []Tenant{{999, "b", "python", 71 << 10}}

@@ -57,6 +57,7 @@ func thermal(f *facts) *Finding {
 // powerCap: the GPU slows down to stay below its power limit.
 func powerCap(f *facts) *Finding {
 	i, part, clock, ok := f.slowed(func(g GPUFrame) int { return g.Capped })
+	ok = ok && (f.t.GPUs[i].PowerDefault == 0 || f.t.GPUs[i].PowerLimit < 0.99*f.t.GPUs[i].PowerDefault) // else the card works as it was made to
 	at, brake, slow, braked := f.slowed(func(g GPUFrame) int { return g.Brake })
 	if !ok {
 		i, part, clock = at, brake, slow
@@ -70,6 +71,9 @@ func powerCap(f *facts) *Finding {
 		"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one")
 	if g.PowerLimit > 0 {
 		x.Evidence["power_limit_w"] = g.PowerLimit
+	}
+	if g.PowerDefault > 0 {
+		x.Text += fmt.Sprintf("; it is %.0f of %.0f W", g.PowerLimit, g.PowerDefault)
 	}
 	if braked {
 		x.Evidence["power_brake_share"] = round(brake)

@@ -27,6 +27,8 @@ var works = []work{
 		[]string{"evaluate half as often, or on half of the data", "with torch.inference_mode(), and the largest batch that fits"}},
 	{"compile", Recompiles, 0.2, 1, "compiles again",
 		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
+	{"copy", CopiesEachStep, 0.2, 0, "copies to the GPU",
+		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)", "send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
 	{"sync", SyncBound, 0.2, 0.9, "waits for the GPU to read a value back",
 		[]string{"read every tenth time only", "keep sums on the device: total += loss.detach()"}},
 	{"python", PythonBound, ownMuch, 1, "does work outside of PyTorch",
@@ -41,6 +43,7 @@ const (
 	deviations  = 1.5  // a share is taken for as small as so few looks may have it
 	gcMuch      = 0.15 // of the loop's time
 	gcOften     = 3    // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
+	launchMuch  = 0.40 // of the loop's time starts work, else that is not what the GPU waits for
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
 )
 
@@ -102,18 +105,18 @@ func (k work) judge(f *facts) *Finding {
 	if w == nil || !f.waits() || w.surely(f.share(k.part)) < k.least {
 		return nil
 	}
-	share := f.share(k.part)
+	seen := w.part(k.part)
 	where, places := w.at(k.part)
-	said := " (" + w.within(share) + ")"
+	said := " (" + w.within(seen) + ")"
 	if k.part == "gc" { // Python tells where
 		where, places = at(w.GCAt, ""), []string{w.GCAt}
 	}
-	x := f.spends(k.verdict, share, k.cut, places)
-	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s%s", f.idleWords(), pct(share), k.does, where, said)
+	x := f.spends(k.verdict, f.share(k.part), k.cut, places)
+	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s%s", f.idleWords(), pct(seen), k.does, where, said)
 	x.Fix = slices.Clone(k.fix)
 	switch k.part {
 	case "python":
-		x.Evidence["python_share"] = round(share)
+		x.Evidence["python_share"] = round(seen)
 	case "compile":
 		x.Evidence["compiles"] = w.Compiles
 		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)
@@ -147,7 +150,10 @@ func (f *facts) share(part string) float64 {
 	if part == "gc" && w.GCTimes < gcOften {
 		return 0
 	}
-	if part == "sync" && f.idle.ok { // while the loop waits for a GPU that works, nothing is lost
+	switch {
+	case part == "copy" && !f.idle.ok:
+		return 0
+	case (part == "copy" || part == "sync") && f.idle.ok: // while the loop waits for a GPU that works, nothing is lost
 		return w.part(part) * f.idle.v
 	}
 	return w.part(part)

@@ -115,7 +115,7 @@ func copiesEachStep(f *facts) *Finding {
 	x := f.finding(CopiesEachStep, medium, numbers{"batch_tensors": need},
 		fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
 		"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch")
-	x.weight = counted * min(1, (n-need)/20)
+	x.weight = max(counted*min(1, (n-need)/20), f.share("copy"))
 	if b.OnCPU {
 		x.Text = fmt.Sprintf("%.0f moves to the device a %s%s, the batch needs %.0f: on a GPU each is a copy", n, f.pass(), at(b.CopyAt, b.CopyOwn), need)
 	}
@@ -188,11 +188,11 @@ func (f *facts) stepWords() string {
 func tinyBatch(f *facts) *Finding {
 	l, n := f.load(), f.batchSize()
 	s := f.passTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
-	if !f.step().ok || s >= stepTiny || !f.waits() || l.ok && l.v >= f.loadLimit() {
+	small := n > 0 && n <= 2
+	if !f.step().ok || s >= stepTiny && !(small && f.launches()) || !f.waits() || l.ok && l.v >= f.loadLimit() {
 		return nil
 	}
 	mem := f.memoryShare()
-	small := n > 0 && n <= 2
 	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.share("python") >= ownMuch) {
 		return nil
 	}
@@ -220,29 +220,38 @@ func (f *facts) memoryShare() (out num) {
 	return out
 }
 
+// launchParts are those in which a loop starts work that the GPU does later.
+var launchParts = []string{"between", "forward", "backward", "optimizer"}
+
+// launches reports whether the loop's core is busy, mostly with starting work, and the
+// GPU waits for that.
+func (f *facts) launches() bool {
+	b, _ := f.burst()
+	if len(f.used) == 0 || !f.idle.ok || f.idle.v < idleHigh || f.core().v < 0.9 || f.eachPass(b.Syncs) >= syncsMany {
+		return false
+	}
+	w := f.looks()
+	return w == nil || w.surely(w.part(launchParts...)) >= launchMuch
+}
+
 // pythonBound: one Python core cannot start work as fast as the GPU does it.
 func pythonBound(f *facts) *Finding {
-	b, _ := f.burst()
-	l, core := f.load(), f.core()
-	if l.ok && l.v >= 0.10 || f.eachPass(b.Syncs) >= syncsMany {
+	if l := f.load(); l.ok && l.v >= 0.10 {
 		return nil
 	}
 	if f.lead.Probe == nil {
 		return steady(f)
 	}
-	n := f.batchSize()
-	if n > 0 && n <= 2 && f.passTypical() < stepTiny || f.probe().Page.Steps == 0 { // the batch explains it
-		return nil
-	}
-	if f.noGPU || !f.idle.ok || f.idle.v < idleHigh || !core.ok || core.v < 0.9 {
+	n, core := f.batchSize(), f.core().v
+	if n > 0 && n <= 2 || f.probe().Page.Steps == 0 || !f.launches() { // the batch explains it
 		return nil
 	}
 	where := ""
 	if w := f.looks(); w != nil {
-		where, _ = w.at(slices.MaxFunc([]string{"between", "forward", "backward", "optimizer"}, func(a, b string) int { return w.Parts[a] - w.Parts[b] }))
+		where, _ = w.at(slices.MaxFunc(launchParts, func(a, b string) int { return w.Parts[a] - w.Parts[b] }))
 	}
-	x := f.finding(PythonBound, medium, numbers{"main_core": round(core.v)},
-		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core.v, 1)), where),
+	x := f.finding(PythonBound, medium, numbers{"main_core": round(core)},
+		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core, 1)), where),
 		"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)", "move work out of the loop, or into tensor operations")
 	x.weight = 0.3
 	return x

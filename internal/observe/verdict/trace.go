@@ -66,21 +66,22 @@ func (h Host) Allowed() float64 {
 
 // A GPU is the constant part of one device.
 type GPU struct {
-	Index      int        `json:"index"`
-	Name       string     `json:"name,omitempty"`
-	UUID       string     `json:"uuid,omitempty"`
-	SM         machine.SM `json:"compute_capability,omitzero"`
-	Memory     int64      `json:"memory,omitempty"`
-	Clock      int        `json:"max_sm_mhz,omitempty"`
-	Cores      int        `json:"cores,omitempty"`
-	PowerLimit float64    `json:"power_limit_w,omitempty"`
-	Link       string     `json:"max_link,omitempty"`  // such as Gen5 x16
-	LinkMBs    float64    `json:"link_mb_s,omitempty"` // of the link as it was under load
-	MIG        bool       `json:"mig,omitempty"`
-	Attributed bool       `json:"attributed,omitempty"` // its process list could be read and compared with the job's processes
-	Tenants    []Tenant   `json:"tenants,omitempty"`    // processes on it that are not the job's
-	Before     *int64     `json:"before,omitempty"`     // memory in use before the job could touch it
-	Lost       bool       `json:"lost,omitempty"`       // NVML said the device is gone
+	Index        int        `json:"index"`
+	Name         string     `json:"name,omitempty"`
+	UUID         string     `json:"uuid,omitempty"`
+	SM           machine.SM `json:"compute_capability,omitzero"`
+	Memory       int64      `json:"memory,omitempty"`
+	Clock        int        `json:"max_sm_mhz,omitempty"`
+	Cores        int        `json:"cores,omitempty"`
+	PowerLimit   float64    `json:"power_limit_w,omitempty"`
+	PowerDefault float64    `json:"power_default_w,omitempty"` // the limit that the card was made for; 0 unknown
+	Link         string     `json:"max_link,omitempty"`        // such as Gen5 x16
+	LinkMBs      float64    `json:"link_mb_s,omitempty"`       // of the link as it was under load
+	MIG          bool       `json:"mig,omitempty"`
+	Attributed   bool       `json:"attributed,omitempty"` // its process list could be read and compared with the job's processes
+	Tenants      []Tenant   `json:"tenants,omitempty"`    // processes on it that are not the job's
+	Before       *int64     `json:"before,omitempty"`     // memory in use before the job could touch it
+	Lost         bool       `json:"lost,omitempty"`       // NVML said the device is gone
 }
 
 // A Tenant is a process of somebody else on a GPU.
