@@ -135,7 +135,7 @@ func (o offer) url(q *attempt, b *matrix.Build) string { return o.fill(o.row.URL
 func (o offer) fill(rule string, q *attempt, b *matrix.Build) string {
 	minor := version.Minor(b.Release.Torch.String())
 	short := strings.ReplaceAll(minor, ".", "")
-	return strings.NewReplacer("{version}", o.version, "{torch}", minor, "{release}", minor+".0", "{cuda}", o.cuda, "{short}", short, "{digits}", short+"0",
+	return strings.NewReplacer("{version}", o.version, "{torch}", minor, "{release}", minor+".0", "{cuda}", o.cuda, "{dotted}", b.CUDA.MajorMinor(), "{short}", short, "{digits}", short+"0",
 		"{exact}", b.Release.Torch.String(), "{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(rule)
 }
 

@@ -171,6 +171,11 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 		return resolver.Unbuildable(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), q.Machine.GPUs)
 	}
 	l.Framework = func(name string) bool { return len(q.Matrix.FrameworksOf(name, platform.OS, platform.Arch)) > 0 }
+	l.Linked = func(name string) bool {
+		return slices.ContainsFunc(q.Matrix.Extensions, func(e matrix.Extension) bool {
+			return e.Package == name && e.OS == platform.OS && e.CUDA != "" && (e.Fails == "import" || e.Fails == "call")
+		})
+	}
 	for _, u := range f.wish.undeclared { // what is added decides of no build
 		if f.target.Closure && len(u.ask) > 0 && (l.Framework(u.ask[0].Name) || l.Framework(u.ask[0].Name+"-gpu")) {
 			l.Plain = xslices.Add(l.Plain, u.ask[0].Name)

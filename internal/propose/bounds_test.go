@@ -58,3 +58,21 @@ func TestAddedPlainly(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// What another package brings and is linked against a CUDA decides of the build, as it does
+// where it is asked for.
+func TestBroughtLinked(t *testing.T) {
+	f := files{}
+	f.wheel("kernels", "1.0", "py3-none-any")
+	f.wheel("trainer", "1.0", "py3-none-any", "kernels")
+	l := asks(t, f)
+	l.Linked = func(name string) bool { return name == "kernels" }
+	all, asked := l.Resolve, false
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		asked = asked || asksFor(r, "kernels")
+		return all(r)
+	}
+	if a := propose(t, l, request(t, "torch", "trainer")); !asked || a.Versions["kernels"] != "1.0" || len(a.Brought) != 1 {
+		t.Errorf("%v, %+v", asked, a)
+	}
+}

@@ -43,6 +43,7 @@ type Loop struct {
 	Resolve   func(resolver.Request) *resolver.Choice // the matrix: what can be carried out; nil nothing
 	Removed   []matrix.Removed
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
+	Linked    func(name string) bool   // its wheels load beside some builds of torch alone
 	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
 	Later     func(name string) bool   // its sources build without CUDA's compiler, and compile their kernels at the first use
 	Plain     []string                 // frameworks that are added for what imports them: the matrix is not asked, and they decide of no build

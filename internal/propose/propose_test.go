@@ -85,7 +85,7 @@ func asks(t *testing.T, f files) *Loop {
 	x := resolver.NewSession(m)
 	return &Loop{UV: testindex.UV(t), Index: s.URL + "/simple", Platform: "x86_64-manylinux_2_35", System: h.Platform,
 		Resolve:   func(r resolver.Request) *resolver.Choice { return x.Runs(h, r) },
-		Framework: func(string) bool { return false }, NoCode: func(string) string { return "" }, Wheels: func(string) bool { return false }, Later: func(string) bool { return false }, Removed: m.Removed}
+		Framework: func(string) bool { return false }, Linked: func(string) bool { return false }, NoCode: func(string) string { return "" }, Wheels: func(string) bool { return false }, Later: func(string) bool { return false }, Removed: m.Removed}
 }
 
 func request(t *testing.T, lines ...string) resolver.Request {

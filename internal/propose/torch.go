@@ -17,8 +17,8 @@ import (
 // package with GPU code, or a build that nobody asked for belongs to it.
 
 // brings adds to an answer what uv found that others require and whose build matters:
-// torch's family and frameworks of which the matrix chose none. A framework of which no
-// build goes with the rest stays as it is found. It reports whether the matrix has to be
+// torch's family, frameworks and what is linked against a CUDA, of which the matrix chose
+// none. What has no build that goes with the rest stays as it is found. It reports whether the matrix has to be
 // asked again.
 func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
 	before := len(a.Brought)
@@ -28,7 +28,7 @@ func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, version
 			q, err := pep508.Parse(ask, "")
 			chosen = chosen || err == nil && q.Name == name
 		}
-		if !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name)) {
+		if !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name) || l.Linked(name)) {
 			b := a.clone()
 			b.Brought = append(b.Brought, name)
 			if family(name) || l.Resolve(b.Judged(r)) != nil {
