@@ -101,11 +101,29 @@ func abiOf(b *matrix.Build) string {
 // some GPU; "" they do, or nothing is known of them.
 func Unbuildable(rows []matrix.Elsewhere, gpus []machine.GPU) string {
 	known := xslices.Filter(rows, func(e matrix.Elsewhere) bool { return len(e.Archs) > 0 })
-	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(e.Archs, gpus)) > 0 }) {
+	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(between(e.Archs, gpus), gpus)) > 0 }) {
 		return ""
 	}
 	return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s",
 		known[0].Package, gpuNames(gpus), strings.Join(known[0].Archs, ", "))
+}
+
+// between is a list of what a build may be for with the GPUs that stand between two of it: a
+// compiler makes code for those as well.
+func between(archs []string, gpus []machine.GPU) []string {
+	older := func(a, b machine.SM) bool { return a.Less(b) }
+	for _, g := range gpus {
+		has := func(less func(sm, gpu machine.SM) bool) bool {
+			return slices.ContainsFunc(archs, func(a string) bool {
+				sm, err := machine.ParseSM(a)
+				return err == nil && less(sm, g.SM)
+			})
+		}
+		if len(archsFor(archs, []machine.GPU{g})) == 0 && has(older) && has(func(sm, gpu machine.SM) bool { return older(gpu, sm) }) {
+			archs = append(slices.Clone(archs), g.SM.String())
+		}
+	}
+	return archs
 }
 
 // archsFor are those of a list that GPUs need, each GPU's own or the newest older one of
@@ -336,7 +354,7 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	if why := Unbuildable([]matrix.Elsewhere{e}, q.a.gpus); why != "" {
 		return why
 	}
-	archs := archsFor(e.Archs, q.a.gpus)
+	archs := archsFor(between(e.Archs, q.a.gpus), q.a.gpus)
 	codes := text.Each(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {

@@ -60,11 +60,13 @@ func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
 }
 
 // isFramework reports whether a package is a framework on any system. Where all builds
-// are for GPUs, faiss-cpu is another package beside faiss-gpu.
+// are for GPUs, faiss-cpu is another package beside faiss-gpu; one for a CUDA that no row is
+// of is not known, whatever is known of that for another.
 func (s *problem) isFramework(name string) bool {
-	builds := s.cache.frameworks[plainName(name)]
-	forCPU := func(b *matrix.Build) bool { return b.Label == cpu }
-	return len(builds) > 0 && (!strings.HasSuffix(name, "-cpu") || slices.ContainsFunc(builds, forCPU))
+	forCPU, ofCUDA := strings.HasSuffix(name, "-cpu"), ofCUDA().MatchString(name)
+	return slices.ContainsFunc(s.cache.frameworks[plainName(name)], func(b *matrix.Build) bool {
+		return (!forCPU || b.Label == cpu) && (!ofCUDA || b.Framework.Package == name)
+	})
 }
 
 // framework are a framework's builds for this system that a name stands for.
@@ -97,7 +99,7 @@ func (q fits) notAsked(b *matrix.Build) string {
 		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
 	}
 	has := func(x string) bool {
-		return strings.Contains(f.Ask, "["+x+"]") || b.Label == cpu && !strings.Contains(x, "cuda")
+		return strings.Contains(f.Ask, "["+x+"]") || b.Label == cpu && !strings.Contains(x, "cuda") || f.Ask == f.Package && f.Apart
 	}
 	switch {
 	case len(r.Extras) == 0 || slices.ContainsFunc(r.Extras, has):
@@ -245,6 +247,9 @@ func ask(r pep508.Requirement, b *matrix.Build) string {
 		spec = own + "," + spec
 	} else if spec == "" {
 		spec = own
+	}
+	if len(r.Extras) > 0 && !strings.Contains(b.Framework.Ask, "[") {
+		return b.Framework.Ask + "[" + strings.Join(r.Extras, ",") + "]" + spec
 	}
 	return b.Framework.Ask + spec
 }

@@ -55,17 +55,15 @@ func (c *Client) Codes(ctx context.Context, name, since string, known func(v ver
 	return all, err
 }
 
-// whole reads the rest of what needs no torch and whose CUDA stands nowhere, and of what
-// does not say which torch it is for: the newest and the oldest of releases that are the
-// same as far as was read. What both are all of them are; else all are read.
+// whole reads the rest of what was too large, for the GPU code in it, and for its CUDA and
+// its torch where they stand nowhere: the newest and the oldest of releases that are the same
+// as far as was read. What both are all of them are; else all are read.
 func (c *Client) whole(all []*Code, jobs []File, read func([]File, int64) ([]*Code, error)) error {
 	for from, to := 0, 0; from < len(all); from = to {
 		for to = from; to < len(all) && all[to].same(all[from]); to++ {
 		}
 		group := all[from:to]
-		spec, _ := version.ParseSpecifier(group[0].Torch)
-		open := group[0].Alone && group[0].CUDA == "" || !group[0].Alone && !strings.ContainsAny(strings.ReplaceAll(spec.String(), ">=", ""), "<=")
-		if !group[0].Partial || !open || group[0].OS != "linux" && group[0].OS != "windows" {
+		if !group[0].Partial || group[0].OS != "linux" && group[0].OS != "windows" {
 			continue
 		}
 		fill := func(list ...*Code) error {

@@ -395,7 +395,7 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 	for _, s := range found {
 		a.Build = append(a.Build, *s)
 		l.heed(a, r, s)
-		if asksFor(r, s.Name) && !slices.Contains(a.Plain, s.Name) {
+		if asksFor(r, s.Name) && !slices.Contains(a.Plain, s.Name) && !(byHand(r, s.Name) && l.Framework(s.Name)) {
 			a.Plain = append(a.Plain, s.Name)
 		}
 	}
