@@ -142,7 +142,9 @@ func told(p read.Printed) Match {
 	m := Match{Checks: []string{}, Program: cmp.Or(p.Row.Program, strings.ToLower(p.Slots["program"]), "a program"),
 		Cause: "none", Severity: know.Error, Fix: []string{},
 		Line: p.At.Line, Quote: p.At.Text, Captures: map[string]string{}}
-	if p.Warning() {
+	if p.Class != nil && p.Class.Harmless {
+		m.Severity = know.Note
+	} else if p.Warning() {
 		m.Severity = know.Warning
 	} else if p.Class != nil && p.Class.Question {
 		m.Severity, m.Program = know.Note, "a question"

@@ -27,6 +27,7 @@ type Class struct {
 	Kinds    []string // of exception, where no form of this or an earlier class fits
 	Soft     bool     // of warnings alone
 	Question bool     // what somebody asks, in words of their own
+	Harmless bool     // its forms say that nothing is wrong, whatever else the line holds
 	Foreign  bool     // of a program that torch has no part in
 	Warns    bool     // its way out is told where it is a warning alone
 	Where    string   // an expression of the program and the file; "" any
@@ -59,12 +60,12 @@ func (c *Class) allows(line string) bool {
 
 func (k *Knowledge) addClass(r record) error {
 	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms",
-		"alone", "kinds", "where", "warns", "question", "foreign", "soft", "needs", "none"); err != nil {
+		"alone", "kinds", "where", "warns", "question", "harmless", "foreign", "soft", "needs", "none"); err != nil {
 		return err
 	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
-		Question: r.one("question") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true", Needs: r.one("needs"), None: r.one("none")}
+		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true", Needs: r.one("needs"), None: r.one("none")}
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
 	}
@@ -122,12 +123,25 @@ func (k *Knowledge) Said(line string, slots map[string]string) map[string]string
 			maps.Copy(all, Slots(f, line))
 		}
 	}
-	maps.DeleteFunc(all, func(_, value string) bool { return pronoun().MatchString(value) })
+	maps.DeleteFunc(all, func(_, value string) bool { return pronoun().MatchString(value) || cutOff(value) })
 	if strings.Contains(all["what"], all["set"]) {
 		delete(all, "set") // it is what the line refuses
 	}
 	maps.Copy(all, slots)
 	return all
+}
+
+// alone is one of several, of which a slot ended before the others.
+var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) \S+$`)
+
+// cutOff reports whether a slot ended within what it names: in brackets, in quotes, in a list.
+func cutOff(value string) bool {
+	for _, pair := range []string{"()", "[]", "{}"} {
+		if strings.Count(value, pair[:1]) != strings.Count(value, pair[1:]) {
+			return true
+		}
+	}
+	return strings.Count(value, "`")%2+strings.Count(value, `"`)%2 > 0 || alone().MatchString(value)
 }
 
 // classOfCode is the class that lists a name, and by which entry; the exact name before a

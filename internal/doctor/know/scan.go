@@ -64,6 +64,16 @@ func newScanner(k *Knowledge, facts []string) *Scanner {
 		s.Tests = append(s.Tests, Test{Message: message, Clue: clue, Reader: reader, Class: class, pattern: pattern})
 	}
 	s.Tests = make([]Test, 0, max(k.index.Tests, len(k.Messages)+len(facts)))
+	forms := func(harmless bool) {
+		for i, c := range k.Classes {
+			for _, f := range c.Forms {
+				if c.Alone && c.Harmless == harmless {
+					add(-1, -1, -1, i, f)
+				}
+			}
+		}
+	}
+	forms(true) // they veto what comes after them
 	for i, m := range k.Messages {
 		for _, p := range alternatives(m.Pattern) {
 			add(i, -1, -1, -1, p)
@@ -82,13 +92,7 @@ func newScanner(k *Knowledge, facts []string) *Scanner {
 	for i, expr := range facts {
 		add(-1, -1, i, -1, expr)
 	}
-	for i, c := range k.Classes {
-		for _, f := range c.Forms {
-			if c.Alone {
-				add(-1, -1, -1, i, f)
-			}
-		}
-	}
+	forms(false)
 	if s.index = &k.index; s.index.Tests != len(s.Tests) { // not the compiled knowledge, or other readers
 		x := newIndex(s.expressions())
 		s.index = &x

@@ -51,7 +51,7 @@ type Printed struct {
 
 // Warning reports whether the program goes on after it.
 func (p Printed) Warning() bool {
-	return p.warned || p.Row.Program != "" && !p.Row.Loud && !p.Row.Code
+	return p.warned || p.Class != nil && p.Class.Harmless || p.Row.Program != "" && !p.Row.Loud && !p.Row.Code
 }
 
 // Ours reports whether it may be of the GPU, the driver or what is installed.

@@ -109,7 +109,7 @@ func (k *look) trial(t *trial) {
 	case test.Message >= 0:
 		k.message(t, test.Message)
 	case test.Clue >= 0:
-		if !k.again && r.read <= wordy && !isSource(k.text) {
+		if !k.harmless() && !k.again && r.read <= wordy && !isSource(k.text) {
 			r.keep(t.test, k.text, k.said)
 		}
 	case k.joined:
@@ -117,7 +117,7 @@ func (k *look) trial(t *trial) {
 		if k.form == nil && r.match(t, k.text) != nil && know.Slots(test.Re(), k.text) != nil {
 			k.form = test
 		}
-	case test.Reader >= 0 && !(r.answered[test.Reader] && test.Reader >= once):
+	case test.Reader >= 0 && !(test.Reader >= once && (r.answered[test.Reader] || k.below && test.Reader < about)):
 		if m := r.match(t, k.text); m != nil {
 			r.c.Read++
 			r.answered[test.Reader] = true
@@ -126,23 +126,20 @@ func (k *look) trial(t *trial) {
 	}
 }
 
-// calm reports whether a line of a log is below a warning, and speaks of no trouble; NCCL's
-// plugins may be missing.
-func (k *look) calm() bool {
-	return k.below && (!troubled().MatchString(k.text) || strings.Contains(k.text, "/Plugin"))
-}
+// harmless reports whether a form says that nothing is wrong, whatever else the line holds.
+func (k *look) harmless() bool { return k.form != nil && k.r.k.Classes[k.form.Class].Harmless }
 
 // message tries a message, by its number, where none was found yet.
 func (k *look) message(t *trial, n int) {
 	r := k.r
-	if k.matched || r.count[n] > 1000 || k.joined && r.count[n] > 0 {
+	if k.matched || k.harmless() || r.count[n] > 1000 || k.joined && r.count[n] > 0 {
 		return
 	}
-	if k.calm() && !quiet().MatchString(r.k.Messages[n].Example) {
+	if k.below && !troubled().MatchString(k.text) && !quiet().MatchString(r.k.Messages[n].Example) {
 		return // it speaks of a fault
 	}
 	m := r.match(t, k.text)
-	if m == nil || isSource(k.text) || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
+	if m == nil || supposed(k.text, m[0]) || isSource(k.text) || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
 		return
 	}
 	if k.matched = !k.joined || !already(r.c.Hits, k.said.Line); k.matched {
@@ -154,7 +151,8 @@ var (
 	// quiet is a line of a log below a warning: by its level's name, or by the letter of glog, klog and their like.
 	quiet = lazy.Regexp(`^(?:\([^()]{1,40}\) ?)?(?:\[?[\d:.,/ TZ+|-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|` +
 		`^(?:\S+ )?time="?\d\S*"? level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|` +
-		`^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b`)
+		`^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b|^N: |^debconf: |\bapparmor="(?:STATUS|ALLOWED)"|` +
+		`^slurm(?:ctld|d|dbd): (?:debug\d?: |\w+: \w+: |sched: |backfill: )`)
 	// traced is what NCCL tells below a warning, failures among it.
 	traced = lazy.Regexp(`\bNCCL (?:INFO|TRACE)\b`)
 	// logged begins as a line of a log does: a time, a level, a process.
@@ -167,6 +165,17 @@ var (
 
 // Quiet reports whether a line is one of a log below a warning: what stands there is no fault.
 func Quiet(l string) bool { return quiet().MatchString(l) || traced().MatchString(l) }
+
+// supposes leads what may happen, or what is done so that it does not.
+var supposes = lazy.Regexp(`(?i)\b(?:(?:would|could|might|may) (?:[a-gi-mo-z]|h[b-z]|n[a-np-z])\w*|can (?:lead|cause|result|fail|end|throw|raise|happen)|` +
+	`(?:to|will|helps?) (?:avoid|prevent)|in case (?:of|you)|if (?:you|this|it) (?:see|get|encounter|fail|run)s?)\b(?:[^.:;,!?]|, which)*(?: ['"\x60][^'"\x60]*)?$`)
+
+// supposed reports whether a line speaks of a message as of what may happen, within the
+// sentence before it.
+func supposed(l, message string) bool {
+	at := strings.Index(l, message)
+	return at > 0 && supposes().MatchString(l[:at])
+}
 
 // harmless reports whether a line is a program's and says of nothing that it is wrong.
 func harmless(l string) bool { return logged().MatchString(l) && !troubled().MatchString(l) }

@@ -44,8 +44,12 @@ func waits(name string) func(*Reader, []string, Evidence) {
 var readers = slices.Concat(torchReaders, driverReaders, packageReaders, placeReaders, factReaders,
 	interpreterReaders, useReaders, changeReaders, jobReaders, versionReaders, noteReaders, subjectReaders)
 
-// once is the first of the readers that one line answers for the whole text.
-var once = len(readers) - len(subjectReaders) - len(noteReaders)
+// once is the first of the readers that one line answers for the whole text; about, of those
+// among them that tell what it is about, which a log's own lines may do below a warning.
+var (
+	about = len(readers) - len(subjectReaders)
+	once  = about - len(noteReaders)
+)
 
 // Expressions are those of all readers of facts, in order.
 func Expressions() []string {
