@@ -165,7 +165,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if err := f.consentToBuild(p, foreign); err != nil {
 		return err
 	}
-	if err := consent(ctx, "apply", f.yes, p, whole); err != nil {
+	if err := consent(ctx, f.yes, p, whole); err != nil {
 		return err
 	}
 	if err := f.wayOut(ctx, p, saved, f.carryOut(ctx, p, saved)); err != nil || f.made.kernel == "" || p.Partial {
@@ -187,13 +187,13 @@ func (f applyFlags) show(p *plan.Plan) error {
 }
 
 // consent asks whether the plan that was shown may be carried out. whole shows all of
-// it, where that was not done; nil: it was. command is the one that asks.
-func consent(ctx context.Context, command string, yes bool, p *plan.Plan, whole func() error) error {
+// it, where that was not done; nil: it was.
+func consent(ctx context.Context, yes bool, p *plan.Plan, whole func() error) error {
 	if yes || len(p.Steps) == 0 {
 		return nil
 	}
 	if !canAsk() {
-		return fail.Wrong("there is no terminal to ask on", "`envfix "+command+" --yes` does not ask")
+		return fail.Wrong("there is no terminal to ask on", "`"+again("--yes")+"` does not ask")
 	}
 	question := "apply? [y/N]" + say.If(whole != nil, " (v shows every step)")
 	a, err := ask(ctx, question+" ")

@@ -49,7 +49,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if err := f.moves(p, patient); err != nil {
 		return err
 	}
-	if err := consent(ctx, "doctor --fix", f.apply.yes, p, whole); err != nil {
+	if err := consent(ctx, f.apply.yes, p, whole); err != nil {
 		return err
 	}
 	did, err := f.apply.perform(ctx, p, false)
