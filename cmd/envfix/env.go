@@ -73,7 +73,12 @@ func envAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	link, err := filepath.Abs(at.dir) // not what it stands for now: a shell follows the next switch
+	if err != nil {
+		return err
+	}
 	h := thisMachine(c.Context, at.dir, false)
+	dir, bin = link, link+strings.TrimPrefix(bin, dir)
 	return writeForm(c.App.Writer, text.Form("%s# %s\n", ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h))),
 		text.Comment(at.line()))) // a comment in all three
 }

@@ -28,7 +28,11 @@ EXIT STATUS
   The shell's own; 1: there is no environment, or no such shell; 2: usage.`,
 		Flags: []cli.Flag{envFlag()},
 		Action: taking(0, func(c *cli.Context) error {
-			dir, _, err := environment(placeOf(c).dir)
+			at := placeOf(c).dir
+			if _, _, err := environment(at); err != nil {
+				return err
+			}
+			dir, err := filepath.Abs(at)
 			if err != nil {
 				return err
 			}
