@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -40,7 +41,7 @@ func (s chooser) decide() *outcome {
 	}
 	wants := s.p.req.accel()
 	if wants == cpu {
-		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.p.req.named))
+		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.p.req.named), "")
 	}
 	if o := s.elsewhere(); o != nil {
 		return o
@@ -95,15 +96,15 @@ func (s chooser) withoutGPU(wants string) *outcome {
 	case len(s.p.gpus) > 0 && s.p.req.Channel != "":
 		return s.refuse("gpu-code", fmt.Sprintf("no %s build has code for %s, as far as the newest release tells", s.p.req.Channel, gpuNames(s.p.gpus)))
 	case len(s.p.gpus) > 0:
-		return s.onCPU(fmt.Sprintf("%s for %s: this plan computes on the CPU only", s.noCode(), gpuNames(s.p.gpus)))
+		return s.onCPU(fmt.Sprintf("%s for %s"+onlyCPU, s.noCode(), gpuNames(s.p.gpus)), "")
 	case host != "":
-		return s.onCPU("this " + host + " has no GPU, and this plan computes on the CPU only; " + way)
+		return s.onCPU("this "+host+" has no GPU"+onlyCPU, way)
 	case s.p.inContainer():
-		return s.onCPU(
-			"no GPU is visible in this container: this plan computes on the CPU only; if the host has a GPU, start the container with access to it (`--gpus all`)",
-		)
+		return s.onCPU("no GPU is visible in this container"+onlyCPU, "if the host has a GPU, start the container with access to it (`--gpus all`)")
+	case s.p.req.Described:
+		return s.onCPU("no GPU is known there (`--gpu NAME` names one)"+onlyCPU, "")
 	}
-	return s.onCPU("no GPU was found: this plan computes on the CPU only")
+	return s.onCPU("no GPU was found"+onlyCPU, "")
 }
 
 // noCode begins the sentence that no candidate has code for a GPU, and says which
@@ -124,16 +125,21 @@ func (s chooser) noCode() string {
 	return fmt.Sprintf("no PyTorch wheel for %s %s has code", s.p.h.Platform.OS, s.p.h.Platform.Arch)
 }
 
-// onCPU chooses a CPU build. Its warning says why it is one.
-func (s chooser) onCPU(why string) *outcome {
+const onlyCPU = ": this plan computes on the CPU only"
+
+// onCPU chooses a CPU build. Its warning says why it is one, and how to get a GPU, if it
+// is known: that is also told where no CPU build fits.
+func (s chooser) onCPU(why, way string) *outcome {
 	q, b := s.try(cpu, nil, driver{})
 	if b == nil {
 		o := s.refuseAll(q)
-		o.Warnings = append(o.Warnings, why)
+		if way != "" || len(s.p.gpus) > 0 {
+			o.Warnings = []string{strings.TrimSuffix(why, onlyCPU) + say.With("; ", way, "")}
+		}
 		return o
 	}
 	o := q.installs(InstallCPU, b)
-	o.Warnings = []string{why}
+	o.Warnings = []string{why + say.With("; ", way, "")}
 	return o
 }
 

@@ -21,7 +21,7 @@ func (s chooser) orOnCPU(o *outcome) *outcome {
 	if s.p.lead == "" || o.Decision != NoSolution || o.q == nil || s.p.req.accel() == cuda {
 		return o
 	}
-	if c := s.onCPU(o.q.why()[0].Text + ": this plan computes on the CPU only" + s.inWSL()); c.Choice != nil {
+	if c := s.onCPU(o.q.why()[0].Text+onlyCPU+s.inWSL(), ""); c.Choice != nil {
 		return c
 	}
 	return o

@@ -88,8 +88,8 @@ func (q remarks) machineRemarks(b *matrix.Build) []string {
 		out = append(out,
 			"a process uses one MIG slice, however many are visible (NVIDIA's MIG user guide): set CUDA_VISIBLE_DEVICES to one slice's UUID per process")
 	}
-	if q.a.servesCPU(b) {
-		out = append(out, q.sizeWarning(b))
+	if has := q.a.p.h.Has("torch"); q.a.servesCPU(b) && (has == nil || has.Version != b.Release.Torch.String()+"+"+b.Label) {
+		out = append(out, torchName(b)+" is a CUDA build, which computes on the CPU as well: PyTorch's own index has smaller builds for the CPU")
 	}
 	if why := q.noAssembler(b); why != "" {
 		out = append(out, "torch.compile does not run here: "+why+" (`--jit` chooses by it)")
@@ -168,15 +168,6 @@ func (q remarks) doubted(b *matrix.Build) (matrix.ROCmTarget, bool) {
 		}
 	}
 	return matrix.ROCmTarget{}, false
-}
-
-// sizeWarning says what a CUDA build costs where only the CPU computes.
-func (q remarks) sizeWarning(b *matrix.Build) string {
-	s := torchName(b) + " is a CUDA build, which computes on the CPU as well"
-	if z, _ := q.a.p.m.Size(b.Release.Torch.String(), b.Label, b.OS, b.Arch); z.DownloadMB > 0 {
-		s += fmt.Sprintf("; it takes %d MB to receive and %d MB on disk", z.DownloadMB, z.DiskMB)
-	}
-	return s + ": PyTorch's own index has smaller builds for the CPU"
 }
 
 // whyOlder says why the newest release of a package that was asked for is not the one that

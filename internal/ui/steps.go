@@ -350,6 +350,9 @@ func subject(p *plan.Plan) string {
 	for _, g := range h.GPUs {
 		parts = xslices.Add(parts, g.Name+say.With(", ", g.SM.String(), ""))
 	}
+	if c := h.Platform.Libc; c != nil && c.Kind == "musl" { // which no build is for, whatever the GPU is
+		parts = append(parts, "musl "+c.Version.String())
+	}
 	if len(parts) == 0 {
 		parts = append(parts, "no GPU")
 	}
