@@ -19,12 +19,12 @@ func (b *builder) amend(tool wheelTool) {
 		return
 	}
 	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
-	held := torchNeeds(b.t.Held)
+	held := needs(b.t.Held, family)
 	for _, d := range b.t.Held.Dists {
 		if slices.Contains(b.t.Restores, d.Name+"=="+d.Version) {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "its files are not whole"})
 		} else if slices.Contains(b.t.Removes, d.Name) {
-			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "it goes, as you asked"})
+			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Goes: true, Why: "it goes, as you asked"})
 		} else if rank(d.Name) == len(family) {
 			b.kept.Stays = append(b.kept.Stays, plan.KeptPackage{Name: d.Name, Version: d.Version, Copied: true, Loose: !held[d.Name]})
 		}
@@ -50,10 +50,10 @@ func (b *builder) amend(tool wheelTool) {
 	b.finish(exe)
 }
 
-// torchNeeds are those of torch's family that are there, and all that they require.
-func torchNeeds(there *machine.Held) map[string]bool {
+// needs are those of some packages that are there, and all that they require.
+func needs(there *machine.Held, first []string) map[string]bool {
 	out := map[string]bool{}
-	for open := slices.Clone(family); len(open) > 0; open = open[1:] {
+	for open := slices.Clone(first); len(open) > 0; open = open[1:] {
 		i := slices.IndexFunc(there.Dists, func(d machine.HeldDist) bool { return d.Name == open[0] })
 		if i < 0 || out[open[0]] {
 			continue

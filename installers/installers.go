@@ -152,7 +152,8 @@ func (b *builder) build() error {
 	if !known {
 		return fmt.Errorf("%q is no manager: managers are %s", b.t.Manager, strings.Join(managers.Names(), ", "))
 	}
-	if !changes && !project.Project() && !b.t.Rebuild() && len(b.t.Removes)+len(b.t.Restores) == 0 && holdsProject(b.t) && conforms(b.h, b.r, b.choice) {
+	less := b.leavesOut()
+	if !changes && !less && !project.Project() && !b.t.Rebuild() && len(b.t.Removes)+len(b.t.Restores) == 0 && holdsProject(b.t) && conforms(b.h, b.r, b.choice) {
 		if b.t.Repair != nil {
 			b.activate()
 		}

@@ -338,6 +338,40 @@ func TestNothingToDo(t *testing.T) {
 	}
 }
 
+// What is not wanted any more is a change; what cannot be left out is said.
+func TestLess(t *testing.T) {
+	cuda := "12.6"
+	h := v100()
+	h.Installed = []machine.Package{{Name: "torch", Version: "2.14.1+cu126", CUDA: &cuda}, {Name: "torchvision", Version: "0.29.1+cu126"}, {Name: "rich", Version: "15.0"}}
+	there := held(dist("torch", "2.14.1+cu126", "sympy"), dist("torchvision", "0.29.1+cu126"), dist("sympy", "1.14"), dist("rich", "15.0"))
+	for _, test := range []struct {
+		name   string
+		target plan.Target
+		asked  string
+		less   bool
+		warned string
+	}{
+		{"nothing", plan.Target{}, "", false, ""},
+		{"one is dropped", plan.Target{Drop: []string{"rich"}}, "", true, ""},
+		{"one that is asked for", plan.Target{Drop: []string{"rich"}}, "rich", false, "`envfix remove rich` takes it out"},
+		{"one that is not there", plan.Target{Drop: []string{"poor"}}, "", false, "it is not in .venv"},
+		{"all but what is wanted", plan.Target{Fresh: true}, "", true, ""},
+		{"all is wanted", plan.Target{Fresh: true}, "rich", false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var r resolver.Request
+			if test.asked != "" {
+				r.Requirements = []pep508.Requirement{requirement(t, test.asked)}
+			}
+			test.target.Dir, test.target.Held = ".venv", there
+			p := must(t, h, r, install(choice()), test.target)
+			if less := len(p.Steps) > 0; less != test.less || test.warned != "" && !strings.Contains(strings.Join(p.Warnings, " "), test.warned) {
+				t.Errorf("steps %v, want %v; %q", less, test.less, p.Warnings)
+			}
+		})
+	}
+}
+
 // An environment that is activated elsewhere is not replaced: what it holds besides
 // does not come along.
 func TestWhatIsLeftBehind(t *testing.T) {

@@ -8,8 +8,10 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -90,6 +92,26 @@ func (b *builder) keepNothing(n int) string {
 	return ""
 }
 
+// leavesOut reports whether something is there that is not wanted any more, and names
+// what cannot be left out because it is not there.
+func (b *builder) leavesOut() bool {
+	there := cmp.Or(b.t.Held, &machine.Held{})
+	asked := text.Each(b.r.Requirements, func(q pep508.Requirement) string { return q.Name })
+	less := false
+	for _, name := range b.t.Drop {
+		switch {
+		case slices.Contains(asked, name):
+			b.warn("`--drop %s` drops nothing: it is asked for; `envfix remove %s` takes it out", name, name)
+		case slices.ContainsFunc(there.Dists, func(d machine.HeldDist) bool { return d.Name == name }):
+			less = true
+		default:
+			b.warn("`--drop %s` drops nothing: it is not in %s", name, b.t.Dir)
+		}
+	}
+	wanted := needs(there, slices.Concat(family, []string{"pip"}, asked))
+	return less || b.t.Fresh && slices.ContainsFunc(there.Dists, func(d machine.HeldDist) bool { return !wanted[d.Name] })
+}
+
 // sort puts every package where its own properties put it.
 func (c *keeper) sort(out *plan.Keep) {
 	_, seeded := byManager[c.b.t.Manager].(pip)
@@ -105,8 +127,9 @@ func (c *keeper) sort(out *plan.Keep) {
 		case c.asked(d.Name):
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
 		case torchsLibrary(d.Name):
-			why := say.Either(c.b.brings(d.Name), "as torch needs it", "the other torch does not need it")
-			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: why})
+			goes := !c.b.brings(d.Name)
+			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Goes: goes,
+				Why: say.Either(goes, "the other torch does not need it", "as torch needs it")})
 		case d.Name == "pip" && seeded: // the new environment has one
 		case isProject(d, c.b.t): // it is installed from there
 		default:

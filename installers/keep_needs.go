@@ -166,6 +166,11 @@ func (c *keeper) fill(out *plan.Keep) {
 	for _, name := range c.held.Leftovers {
 		out.Leaves = append(out.Leaves, plan.Dropped{Name: name, Why: "what an interrupted installation left"})
 	}
+	for i, k := range out.Changes {
+		if k.Goes && slices.Contains(c.want, k.Name) {
+			out.Changes[i].Goes, out.Changes[i].Why = false, "as another package needs it"
+		}
+	}
 	slices.SortFunc(out.Changes, func(a, b plan.Change) int {
 		return cmp.Or(rank(a.Name)-rank(b.Name), strings.Compare(a.Name, b.Name))
 	})

@@ -142,7 +142,7 @@ func TestCarry(t *testing.T) {
 		{name: "libcudart.so.11.0 is CUDA 11's", held: held(with(dist("ext", "1.0"), func(d *machine.HeldDist) { d.Links = []string{"libcudart.so.11.0"} })), choice: func(c *resolver.Choice) { c.CUDA = "11.8" },
 			want: []string{"stays ext 1.0"}},
 		{name: "a library of another CUDA is needed", held: held(dist("nvidia-cublas-cu11", "11.1"), dist("uses", "1", "nvidia-cublas-cu11")),
-			want: []string{"changes nvidia-cublas-cu11 11.1 → the other torch does not need it", "stays uses 1 (loose)"}},
+			want: []string{"changes nvidia-cublas-cu11 11.1 → as another package needs it", "stays uses 1 (loose)"}},
 		{name: "another cuDNN than torch's is needed", held: held(dist("nvidia-cudnn-cu12", "9.1.0.70"), dist("exact", "1", "nvidia-cudnn-cu12==9.1.0.70"), dist("range", "1", "nvidia-cudnn-cu12>=9")),
 			want: []string{"changes nvidia-cudnn-cu12 9.1.0.70 → as torch needs it", "stays range 1", "leaves exact 1: needs nvidia-cudnn-cu12==9.1.0.70"}},
 		{name: "where it came from", held: held(

@@ -25,7 +25,7 @@ func TestAdd(t *testing.T) {
 		t.Run(manager, func(t *testing.T) {
 			s := newOwnIndex(t, manager)
 			s.install("torch==2.4.0", "acme==1.0", "acme-native==1.0")
-			s.public.Add(testindex.Wheel{Name: "plus", Version: "1.0", Scripts: map[string]string{"plus": "plus:main"}, Files: map[string]string{"plus/__init__.py": "def main():\n    import sys; print('plus', sys.prefix)\n"}},
+			s.public.Add(testindex.Wheel{Name: "plus", Version: "1.0", Requires: []string{"acme"}, Scripts: map[string]string{"plus": "plus:main"}, Files: map[string]string{"plus/__init__.py": "def main():\n    import sys; print('plus', sys.prefix)\n"}},
 				testindex.Wheel{Name: "newer", Version: "1.0", Requires: []string{"torch>2.4.0"}})
 			change := func(verb, name string) (string, error) {
 				return s.run("envfix", verb, "--yes", "--manager", manager, "--mirror", "default="+s.public.URL, name)
@@ -52,6 +52,9 @@ func TestAdd(t *testing.T) {
 			added := hashes(t, filepath.Join(s.dir, ".venv"))
 			if out, err := change("add", "newer"); err == nil {
 				t.Errorf("torch was not held:\n%s", out)
+			}
+			if out, err := change("remove", "acme"); err == nil || !strings.Contains(out, "plus 1.0 needs acme") {
+				t.Errorf("what another one needs went:\n%s", out)
 			}
 			if out, err := change("remove", "plus"); err != nil || regexp.MustCompile(`(?m)^with .*plus`).MatchString(out) {
 				t.Fatal(out)

@@ -13,11 +13,12 @@ type Keep struct {
 	Known   []Complaint   `json:"known,omitempty"` // that the environment has already, and keeps
 }
 
-// A Change is a package that is there before and after, in another version.
+// A Change is a package that is there before and after, in another version, or no more.
 type Change struct {
 	Name string `json:"name"`
 	From string `json:"from"`
-	To   string `json:"to,omitempty"`  // "" the installer chooses, or it goes
+	To   string `json:"to,omitempty"` // "" the installer chooses, or it goes
+	Goes bool   `json:"goes,omitempty"`
 	Why  string `json:"why,omitempty"` // where To is ""
 }
 

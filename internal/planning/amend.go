@@ -3,6 +3,7 @@ package planning
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -71,10 +72,35 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	if i := slices.IndexFunc(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }); i >= 0 {
 		choice.Python = version.Minor(q.Machine.Pythons[i].Version)
 	}
+	if err := stillNeeded(pep508.EnvironmentOf(facts.Platform.OS, facts.Platform.Arch, choice.Python), q.Target); err != nil {
+		return nil, err
+	}
 	p, err := q.Steps(&resolver.Resolution{Decision: resolver.Install, Choice: choice})
 	if err != nil {
 		return nil, err
 	}
 	p.Wish, p.Basis.Envfix, p.Basis.Facts = wish, q.Envfix, facts
 	return p, plan.Seal(p)
+}
+
+// stillNeeded refuses to remove what a package that stays requires: the check at the end
+// would refuse the whole environment.
+func stillNeeded(env pep508.Environment, t plan.Target) error {
+	for _, d := range t.Held.Dists {
+		if slices.Contains(t.Removes, d.Name) {
+			continue
+		}
+		for _, line := range d.Requires {
+			need, err := pep508.Parse(line, "")
+			if err != nil || !slices.Contains(t.Removes, need.Name) || !env.Surely(need.Marker) {
+				continue
+			}
+			hint := "`envfix remove " + strings.Join(append(slices.Clone(t.Removes), d.Name), " ") + "` removes both"
+			if d.Name == "torch" || slices.Contains(resolver.Companions(), d.Name) {
+				hint = "`envfix apply --env OTHER torch` makes an environment of torch and what it needs"
+			}
+			return fail.Wrong(d.Name+" "+d.Version+" needs "+need.Name, hint)
+		}
+	}
+	return nil
 }

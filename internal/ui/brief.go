@@ -177,13 +177,15 @@ func (v *view) briefPackages(k *plan.Keep) {
 		v.row("packages", k.Why)
 		return
 	}
-	names := text.Each(k.Changes, func(c plan.Change) string {
-		return strings.TrimSpace(c.Name + " " + c.From + say.With(" → ", c.To, ""))
-	})
-	names = say.Few(names, shownChanges, "%d more")
 	count := func(of int, what string) string { return say.If(of > 0, fmt.Sprintf("%d %s", of, what)) }
-	parts := say.List("; ", count(len(k.Stays), "stay as they are"), count(len(k.Changes), "change: "+strings.Join(names, ", ")),
-		count(len(k.Leaves), "cannot stay"))
+	changes := func(goes bool, what string) string {
+		of := xslices.Filter(k.Changes, func(c plan.Change) bool { return c.Goes == goes })
+		names := say.Few(text.Each(of, func(c plan.Change) string {
+			return strings.TrimSpace(c.Name + " " + c.From + say.With(" → ", c.To, ""))
+		}), shownChanges, "%d more")
+		return count(len(of), what+strings.Join(names, ", "))
+	}
+	parts := say.List("; ", count(len(k.Stays), "stay as they are"), changes(false, "change: "), changes(true, "go: "), count(len(k.Leaves), "cannot stay"))
 	if parts != "" {
 		v.row("packages", parts)
 	}
