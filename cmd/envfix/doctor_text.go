@@ -58,9 +58,12 @@ func (f doctorFlags) fixes(r doctor.Report, p *read.Case) string {
 		return ""
 	}
 	torch, _ := installedTorch(p)
-	login := torch == "" && p.Machine.Platform.Environment == machine.HPCLogin
-	if first := cureOf(&r, p).first; first < 0 || login || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
+	first := cureOf(&r, p).first
+	if first < 0 || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
 		return ""
+	}
+	if fix := r.Findings[first].Fix; torch == "" && len(fix) > 0 && !strings.HasPrefix(fix[0], "`envfix apply`") {
+		return "" // no build fits, or none is for this machine: that says what helps
 	}
 	return "\n`" + again("--fix") + "` shows the plan that mends this, and asks\n"
 }

@@ -131,7 +131,7 @@ func GPU(g machine.GPU) string {
 // decisions are the sentences for what was decided.
 var decisions = map[resolver.Decision]string{
 	resolver.Install:         "this machine runs it as it is",
-	resolver.InstallCPU:      "a CPU build",
+	resolver.InstallCPU:      "it runs on the CPU",
 	resolver.UpgradeDriver:   "a newer driver is needed",
 	resolver.PinDriverBranch: "the installed driver branch no longer drives this GPU",
 	resolver.FixDriver:       "the driver has to be put right first",

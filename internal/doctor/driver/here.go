@@ -71,7 +71,7 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 				Do(e.Machine.InJob("envfix doctor")+" looks there", "a plan for them is made here, too: `envfix plan --gpu A100 --driver 550.54.15`")
 		}
 		if e.Around == nil {
-			f.As(evidence.Note)
+			f.As(evidence.Note).Says("whether torch is there, nobody looked").Do("on that machine: `envfix doctor`, or `envfix apply`, which installs the one that fits")
 		}
 	}
 }
