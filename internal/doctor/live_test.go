@@ -253,6 +253,10 @@ var liveCases = []liveCase{
 	{"an environment of Windows", func(c *read.Case) { c.Files.Python, c.Files.Sites = machine.PythonAlien, nil }, "PY044", []string{"made by Windows", "uv venv --clear /"}, false},
 	{"a Python in another's home", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonClosed, "/root/py/bin" }, "PY044", []string{"may not reach", "/root/py/bin"}, false},
 	{"a Python without its library", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonBare, "/opt/py/bin" }, "PY044", []string{"encodings", "/opt/py/bin"}, false},
+	{"a Python whose own library is gone", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: "/opt/py/bin/python3.11", Library: "libpython3.11.so.1.0"}}
+	}, "PY044", []string{"libpython3.11.so.1.0", "does not start"}, false},
+	{"a Python that was built without libffi", func(c *read.Case) { c.Files.Unbuilt = []string{"_ctypes"} }, "PY044", []string{"_ctypes", "libffi-dev"}, false},
 	{"a .pth of another encoding", start(machine.StartUnread), "PY013", []string{"a.pth is not UTF-8"}, false},
 	{"a start that takes torch away", start(machine.StartHides), "PY013", []string{"a.pth:2", "take torch out"}, false},
 	{"a start that works on imports", start(machine.StartHooks), "PY013", []string{"a.pth:2", "--import"}, true},

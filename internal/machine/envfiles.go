@@ -24,6 +24,7 @@ type EnvFiles struct {
 	Shadows   []ImportPlace // files that hide modules which torch imports
 	Clashes   [][2]string   // distributions that write the same files
 	Python    string        // what is wrong with its interpreter: see the Python constants; "" nothing
+	Unbuilt   []string      // modules of Python's library that torch or torchvision imports, and that this Python was built without
 	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
 	Pip       string        // the interpreter that its bin/pip starts, where that is another's; "" no such
 	Starts    []StartFault  // what files do that Python runs when it starts

@@ -151,6 +151,10 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 	said := evidence.Fact("%s needs %s: it is in no directory that the loader looks into", l.By, l.Library)
 	stem := strings.TrimRight(strings.SplitN(l.Library, ".so", 2)[0], "-.0123456789")
 	switch {
+	case strings.HasPrefix(path.Base(l.By), "python"):
+		out.Find("PY044", evidence.Proven.Exact(), said).Explaining("PY010", "LD018").
+			Says("the Python of %s does not start: it needs %s, which is in no directory that the loader looks into", e.Files.Dir, l.Library).
+			Do("bring that Python again, whole, or the folder of its library into its search path", "or the environment anew, with another Python: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
 	case l.Dist != "":
 		f := out.Find("PY019", evidence.Likely, said, e.Torch.CUDAAt).
 			Says("%s needs %s, which the torch that is here does not bring: it was built for another torch, or another CUDA", l.Dist, l.Library).

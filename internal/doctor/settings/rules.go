@@ -12,6 +12,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},
 	{Checks: []string{"PY044"}, Find: pythonGone},
+	{Checks: []string{"PY044"}, Find: unbuilt},
 	{Checks: []string{"PY013"}, Find: atStart},
 	{Checks: []string{"PY014"}, Find: bareTorch},
 	{Checks: []string{"PY021"}, Find: pipElsewhere},

@@ -195,6 +195,22 @@ func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
+// buildsWith are the system's packages with which a module of Python's library is built.
+var buildsWith = map[string]string{"_ctypes": "libffi-dev", "_lzma": "liblzma-dev", "_bz2": "libbz2-dev"}
+
+// unbuilt: a Python that was compiled where a library of the system was missing.
+func unbuilt(e *evidence.Evidence, out *evidence.Findings) {
+	if e.Files == nil || len(e.Files.Unbuilt) == 0 {
+		return
+	}
+	module, python := e.Files.Unbuilt[0], e.Python().Active()
+	of := map[bool]string{true: "torch", false: "torchvision"}[module == "_ctypes"]
+	out.Find("PY044", evidence.Proven, evidence.Fact("there is no %s among the modules of Python %s", module, python)).
+		Says("the Python of %s was built without %s: `import %s` fails (No module named '%s')", e.Files.Dir, module, of, module).
+		Do("a Python that has it, and the environment anew: `uv python install "+python+" && uv venv --clear --managed-python --python "+python+" "+e.Files.Dir+"`, then its packages",
+			"or build that Python again with it: `sudo apt install "+buildsWith[module]+"` (on Red Hat's: -devel), then as it was built (`pyenv install --force "+python+"`)")
+}
+
 // atStart: a file that Python runs when it starts ends it, or keeps torch away.
 func atStart(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {

@@ -73,6 +73,11 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := wheelLibraries(h, e.Sites)
 	torchs := &linker{View: v, own: own, torch: torch}
+	compiled, unbuilt := python.Compiled(h, e)
+	for _, file := range compiled {
+		v.Open(file, false)
+	}
+	f.Unbuilt = unbuilt
 	if v.Program != nil && strings.Contains(v.Program.Interp, "ld-musl") && global != nil {
 		f.Links = []machine.LinkFault{{By: torch, Module: true, Library: "libc.so.6", Path: text.Printable(v.Program.Path),
 			Why: "it is a Python for musl, and torch's libraries are for glibc"}}

@@ -60,22 +60,6 @@ func Unmade(h *sysroot.Host, o Choice) string {
 	return dir
 }
 
-// hasLibrary reports whether the library of a Python is below one of some prefixes, by the
-// file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
-func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
-	for _, prefix := range prefixes {
-		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
-			if h.Exists(prefix+lib+"/os.py") || h.Exists(prefix+lib+"/os.pyc") {
-				return true
-			}
-		}
-		if h.Exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
-			return true
-		}
-	}
-	return false
-}
-
 // Imports lists what `import torch` could take, in the order of sys.path: the
 // working directory, PYTHONPATH, what is put first when Python starts, the user's site
 // (not in a virtual environment, which has its own packages before it: site.py), the
@@ -226,16 +210,6 @@ func builtFor(h *sysroot.Host, dir, tag string) (other string) {
 
 // CompiledTag finds the Python that a module is compiled for, by its name.
 var CompiledTag = lazy.Regexp(`\.(cpython-3\d+)t?-[^.]*\.so$`)
-
-// stdlibOfTorch are the modules of Python's library, neither built in nor frozen, that
-// importing torch 2.2.2 and 2.15.0 loads beyond what Python loads to start (sys.modules of
-// Python 3.11).
-var stdlibOfTorch = strings.Fields(`argparse ast asyncio base64 bdb bisect bz2 calendar cmd code codeop collections concurrent
-	contextlib contextvars copy copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob graphlib
-	gzip hashlib heapq hmac http importlib inspect ipaddress json keyword linecache locale logging lzma multiprocessing numbers opcode
-	operator pathlib pdb pickle pickletools pkgutil platform pprint queue quopri random re reprlib secrets selectors shutil signal
-	socket ssl string struct subprocess sysconfig tarfile tempfile textwrap threading timeit token tokenize traceback types typing
-	unittest urllib uuid warnings weakref zipfile`)
 
 // A pathEntry is a directory, or an archive, on Python's search path, and the line that put
 // it there.

@@ -1,0 +1,75 @@
+package python
+
+import (
+	"path"
+	"strings"
+
+	"envfix/internal/probe/sysroot"
+	"envfix/internal/version"
+	"envfix/internal/xslices"
+)
+
+// hasLibrary reports whether the library of a Python is below one of some prefixes, by the
+// file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
+func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
+	for _, prefix := range prefixes {
+		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
+			if h.Exists(prefix+lib+"/os.py") || h.Exists(prefix+lib+"/os.pyc") {
+				return true
+			}
+		}
+		if h.Exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
+			return true
+		}
+	}
+	return false
+}
+
+// dynload is the directory of the modules of Python's library that are machine code; "" where
+// they are a part of the program, as in builds that uv brings.
+func dynload(h *sysroot.Host, e Env) string {
+	prefix, minor := path.Dir(path.Dir(h.Resolved(e.Python.Path))), version.Minor(e.Python.Version)
+	for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor} {
+		if dir := prefix + lib + "/lib-dynload"; moduleFile(h, dir, "_json") != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+func moduleFile(h *sysroot.Host, dir, name string) string {
+	file, _ := xslices.Find(h.Names(dir), func(n string) bool { return strings.HasPrefix(n, name+".") && strings.HasSuffix(n, ".so") })
+	return file
+}
+
+// Compiled are the modules of Python's library that torch and torchvision do not import
+// without, and that are built only where a library of the system was there: their files, and
+// the names of those that there are none of.
+func Compiled(h *sysroot.Host, e Env) (files, unbuilt []string) {
+	names := []string{"_ctypes"}
+	if xslices.At(e.Dists, func(d Dist) bool { return d.Name == "torchvision" }) != nil {
+		names = append(names, "_lzma", "_bz2")
+	}
+	dir := dynload(h, e)
+	if dir == "" {
+		return nil, nil
+	}
+	for _, name := range names {
+		if file := moduleFile(h, dir, name); file != "" {
+			files = append(files, dir+"/"+file)
+		} else {
+			unbuilt = append(unbuilt, name)
+		}
+	}
+	return files, unbuilt
+}
+
+// stdlibOfTorch are the modules of Python's library, neither built in nor frozen, that
+// importing torch 2.2.2 and 2.15.0 loads beyond what Python loads to start (sys.modules of
+// Python 3.11).
+var stdlibOfTorch = strings.Fields(`argparse ast asyncio base64 bdb bisect bz2 calendar cmd code codeop collections concurrent
+	contextlib contextvars copy copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob graphlib
+	gzip hashlib heapq hmac http importlib inspect ipaddress json keyword linecache locale logging lzma multiprocessing numbers opcode
+	operator pathlib pdb pickle pickletools pkgutil platform pprint queue quopri random re reprlib secrets selectors shutil signal
+	socket ssl string struct subprocess sysconfig tarfile tempfile textwrap threading timeit token tokenize traceback types typing
+	unittest urllib uuid warnings weakref zipfile`)

@@ -1,0 +1,37 @@
+package python
+
+import (
+	"slices"
+	"testing"
+
+	"envfix/internal/machine"
+	"envfix/internal/probe/sysroot"
+	"envfix/internal/testenv"
+)
+
+// A module of the library that was not built is missed where the others are files, and not
+// where they are a part of the program.
+func TestCompiled(t *testing.T) {
+	vision := []Dist{{Package: machine.Package{Name: "torchvision"}}}
+	const dir = "opt/py/lib/python3.11/lib-dynload/"
+	for _, c := range []struct {
+		have    []string
+		dists   []Dist
+		unbuilt []string
+	}{
+		{[]string{"_json", "_ctypes"}, nil, nil},
+		{[]string{"_json"}, nil, []string{"_ctypes"}},
+		{[]string{"_json", "_ctypes", "_bz2"}, vision, []string{"_lzma"}},
+		{[]string{"_tkinter"}, vision, nil},
+	} {
+		files := map[string]string{"opt/py/bin/python3.11": ""}
+		for _, m := range c.have {
+			files[dir+m+".cpython-311-x86_64-linux-gnu.so"] = ""
+		}
+		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, files), OS: "linux"})
+		e := Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}, Dists: c.dists}
+		if _, unbuilt := Compiled(h, e); !slices.Equal(unbuilt, c.unbuilt) {
+			t.Errorf("%q: %q", c.have, unbuilt)
+		}
+	}
+}
