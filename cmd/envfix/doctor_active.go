@@ -22,8 +22,13 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	}
 	nullVariant(patient)
 	r := doctor.Examine(know.Embedded(), patient)
-	examined, dir := f.plan.target.place, runsHere()
-	if os.Getenv("ENVFIX_ROOT") != "" || examined.named || dir == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir) {
+	examined := f.plan.target.place
+	dir, program := runsHere()
+	switch {
+	case os.Getenv("ENVFIX_ROOT") != "" || examined.named || program == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir):
+		return r
+	case dir == "":
+		r.Findings = append(r.Findings, passedOver(program, "`python` of this shell is "+program+", of no environment"))
 		return r
 	}
 	f.plan.machine.env = dir
@@ -32,11 +37,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 		return r
 	}
 	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // for tools, perhaps: its Python runs all the same
-		r.Findings = append(r.Findings, doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: dir,
-			Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
-			Text: "`python` runs another environment here, " + dir + ", which has no torch: it comes before " + activeEnv() + " on PATH, which is the active one",
-			Fix: []string{"`source " + text.Command(activeEnv()+"/bin/activate") + "` in a new shell, or `" +
-				text.Command(activeEnv()+"/bin/python") + "` by its path"}})
+		r.Findings = append(r.Findings, passedOver(dir, "`python` runs another environment here, "+dir+", which has no torch"))
 		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
@@ -53,17 +54,30 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	return r
 }
 
-// runsHere is the environment whose Python this shell runs, where one is active: of the first
-// one on PATH, which may be another's. "" none is.
-func runsHere() string {
+// passedOver: the environment that is active is not the one that PATH leads to.
+func passedOver(by, what string) doctor.Finding {
+	active := activeEnv()
+	return doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: by,
+		Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
+		Text: what + ": it comes before " + active + " on PATH, which is the active one",
+		Fix:  []string{"`source " + text.Command(active+"/bin/activate") + "` in a new shell, or `" + text.Command(active+"/bin/python") + "` by its path"}}
+}
+
+// runsHere is the Python that this shell runs where an environment is active, and the
+// environment that it is of, which may be another; "" it is of none, or none is active.
+func runsHere() (dir, program string) {
 	active := activeEnv()
 	for _, name := range []string{"python", "python3"} {
-		if program, err := exec.LookPath(name); err == nil && active != "" {
-			if dir := filepath.Dir(filepath.Dir(program)); isEnvDir(dir) {
-				return nameOf(dir)
-			}
-			break
+		program, err := exec.LookPath(name)
+		if err != nil || active == "" {
+			continue
 		}
+		for _, dir := range []string{filepath.Dir(filepath.Dir(program)), filepath.Dir(program)} { // conda's lies in the folder itself on Windows
+			if isEnvDir(dir) {
+				return nameOf(dir), program
+			}
+		}
+		return "", program
 	}
-	return active
+	return active, active
 }
