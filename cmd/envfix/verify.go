@@ -16,6 +16,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -113,7 +114,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	here := thisMachine(ctx, f.dir, false)
 	want, known := expected(m, here, proof)
 	if slices.ContainsFunc(here.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.Visible }) {
-		want.OnGPU = others
+		want.OnGPU = builtForGPU(dir, others)
 	}
 	want.Imports, want.GPUs = modules, max(want.GPUs, f.gpus)
 	if p := apply.ProvedOf(dir); p != nil && f.gpus < 0 {
@@ -171,18 +172,24 @@ func companions(dir string) []string {
 // installedOf are those of some packages, under any name for a GPU, that the
 // environment in dir holds.
 func installedOf(dir string, names ...string) []string {
-	var out []string
-	for _, name := range names {
-		for _, pattern := range []string{"lib/python*/site-packages/", "Lib/site-packages/"} {
-			plain, err := filepath.Glob(filepath.Join(dir, pattern+name+"-*.dist-info"))
-			named, err2 := filepath.Glob(filepath.Join(dir, pattern+name+"_*-*.dist-info")) // onnxruntime_gpu, cupy_cuda13x
-			if err == nil && err2 == nil && (len(plain) > 0 || (name == "onnxruntime" || name == "cupy") && len(named) > 0) {
-				out = append(out, name)
-				break
-			}
-		}
-	}
-	return out
+	return xslices.Filter(names, func(name string) bool {
+		return hasDist(dir, name+"-*") || (name == "onnxruntime" || name == "cupy") && hasDist(dir, name+"_*-*") // onnxruntime_gpu, cupy_cuda13x
+	})
+}
+
+// builtForGPU are those of frameworks that are here for a GPU: onnxruntime and jax alone compute
+// on the CPU, and their code for a GPU is another package's.
+func builtForGPU(dir string, names []string) []string {
+	brings := map[string]string{"onnxruntime": "onnxruntime_gpu*-*", "jax": "jax_cuda*_plugin-*"}
+	return xslices.Filter(names, func(name string) bool { return brings[name] == "" || hasDist(dir, brings[name]) })
+}
+
+// hasDist reports whether an environment holds a distribution of that name, a pattern.
+func hasDist(dir, pattern string) bool {
+	return slices.ContainsFunc([]string{"lib/python*/site-packages/", "Lib/site-packages/"}, func(at string) bool {
+		found, err := filepath.Glob(filepath.Join(dir, at+pattern+".dist-info"))
+		return err == nil && len(found) > 0
+	})
 }
 
 // mostAnswer is how much of a Python's output is kept, from its end: the answer is

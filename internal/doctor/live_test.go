@@ -151,14 +151,25 @@ var liveCases = []liveCase{
 	{"a word that NCCL does not know", variable("NCCL_P2P_LEVEL", "PBX", bashrc), "ACC025", []string{"PXB", "~/.bashrc:7", "no effect"}, true},
 	{"a word that NCCL knows", variable("NCCL_P2P_LEVEL", "PXB"), "", nil, false},
 	{"a word in another spelling", variable("NCCL_DEBUG", "Info"), "", nil, false},
-	{"an order of devices that CUDA does not know", variable("CUDA_DEVICE_ORDER", "PCI_BUS"), "ACC025", []string{"`export CUDA_DEVICE_ORDER=PCI_BUS_ID`"}, true},
+	{"an order of devices that CUDA does not know", variable("CUDA_DEVICE_ORDER", "PCI_BUS"), "ACC025", []string{"CUDA does not start", "`export CUDA_DEVICE_ORDER=PCI_BUS_ID`"}, false},
+	// what an H200 on driver 580.159.04 did with torch 2.11.0 (27 November 2026)
+	{"an index with something behind it", variable("CUDA_VISIBLE_DEVICES", "0x0"), "", nil, false},
+	{"a range, of which CUDA reads the first", variable("CUDA_VISIBLE_DEVICES", "0-1"), "", nil, false},
+	{"an index in quotes", variable("CUDA_VISIBLE_DEVICES", "'0'"), "ACC001", []string{"names no GPU"}, false},
+	{"a UUID without what it begins with", variable("CUDA_VISIBLE_DEVICES", "f15a61ee-3ad4-c8f3-98c3-405fff35fc91"), "ACC001", []string{"names no GPU"}, false},
+	{"the beginning of a UUID alone", variable("CUDA_VISIBLE_DEVICES", "GPU-"), "ACC001", []string{"no GPU here has that UUID"}, false},
+	{"a runtime's variable beside a GPU that answers", variable("NVIDIA_VISIBLE_DEVICES", "none"), "", nil, false},
+	{"all code from PTX", variable("CUDA_FORCE_JIT", "1"), "ARC005", []string{"no PTX", "unset CUDA_FORCE_JIT"}, false},
 	{"an assembler of a toolkit that was removed", func(c *read.Case) {
 		variable("TRITON_PTXAS_PATH", "/usr/local/cuda-11.8/bin/ptxas")(c)
 		c.Files.Notes = []string{"TRITON_PTXAS_PATH is not there"}
 	}, "LD005", []string{"torch.compile", "unset TRITON_PTXAS_PATH"}, true},
 	{"a limit on addresses", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 11 << 30}
-	}, "ACC014", []string{"ulimit -v"}, true},
+	}, "ACC014", []string{"CUDA does not start within that", "ulimit -v"}, false},
+	{"a limit on addresses that sufficed", func(c *read.Case) {
+		c.Machine.GPUs[0].MemoryBytes, c.Around = 140<<30, &machine.Around{Addresses: 20_000_000 << 10}
+	}, "ACC014", []string{"may reserve"}, true},
 	{"a limit on open files", func(c *read.Case) { c.Around = &machine.Around{Files: 256} }, "ACC024", []string{"256 files", "LimitNOFILE"}, true},
 	{"a limit on locked memory beside InfiniBand", func(c *read.Case) { c.Around = &machine.Around{Locked: 8 << 20} }, "MG011", []string{"memlock"}, true},
 	{"shared memory of a megabyte", func(c *read.Case) {

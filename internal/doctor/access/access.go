@@ -101,13 +101,24 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 		return fmt.Sprintf("%s=%q%s", name, value, everyGPU)
 	case entry == "all":
 		return name + `="all" hides every GPU: the word is one of NVIDIA_VISIBLE_DEVICES, and CUDA wants indexes or UUIDs`
-	case evidence.Atoi(entry) < 0 && len(entry) < 12:
+	case index(entry) < 0 && (len(entry) < 12 || !e.Pasted):
 		return fmt.Sprintf("%s=%q names no GPU", name, value)
 	}
-	if beyond(e, name, evidence.Atoi(entry), first) {
+	if beyond(e, name, index(entry), first) {
 		return fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, value)
 	}
 	return ""
+}
+
+var leadingNumber = lazy.Regexp(`^\+?(\d+)`)
+
+// index is that of an entry, -1 where it has none: CUDA reads the digits that it begins with
+// and passes over the rest, so "0-1" and "0;1" are the GPU 0 (seen on an H200, driver 580).
+func index(entry string) int {
+	if m := leadingNumber().FindStringSubmatch(entry); m != nil {
+		return evidence.Atoi(m[1])
+	}
+	return -1
 }
 
 // noSuchUUID reports whether an entry names a GPU, or a MIG instance, that the driver
@@ -120,7 +131,7 @@ func noSuchUUID(e *evidence.Evidence, entry string) bool {
 	if strings.HasPrefix(entry, "GPU-") && slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.MIG != "" }) {
 		return false // of a GPU that is divided the instances alone are listed
 	}
-	return len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.UUID == "" || strings.HasPrefix(g.UUID, entry) })
+	return entry == "GPU-" || len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.UUID == "" || strings.HasPrefix(g.UUID, entry) })
 }
 
 // beyond reports whether there is no GPU of an index.

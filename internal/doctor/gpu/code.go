@@ -89,8 +89,8 @@ func jit(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	gpus, _ := e.GPU().Chosen()
-	for _, name := range []string{"CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT"} {
-		value, forced := e.Machine.Env[name], name == "CUDA_FORCE_PTX_JIT"
+	for _, name := range []string{"CUDA_FORCE_PTX_JIT", "CUDA_FORCE_JIT", "CUDA_DISABLE_PTX_JIT"} {
+		value, forced := e.Machine.Env[name], name != "CUDA_DISABLE_PTX_JIT"
 		i := slices.IndexFunc(gpus, func(g machine.GPU) bool {
 			native, ptx := e.Matrix.Covers(b.Native, b.PTX, g.SM)
 			return !g.SM.IsZero() && (forced && native && !ptx || !forced && !native && ptx)

@@ -72,7 +72,8 @@ func noCgroups(e *evidence.Evidence, out *evidence.Findings) {
 
 func containerVariables(e *evidence.Evidence, out *evidence.Findings) {
 	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
-	if set && (v == "" || v == "void" || v == "none") {
+	answers := !e.Pasted && len(e.GPU().Visible()) > 0 // who started it gave it one all the same
+	if set && !answers && (v == "" || v == "void" || v == "none") {
 		f := out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
 			Say("NVIDIA_VISIBLE_DEVICES is " + strconv.Quote(v) + ": the container gets no GPU")
 		if host, _ := e.Machine.Lent(); !e.Pasted && host == "" {

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/near"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -95,7 +96,8 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 		f := out.Find("ACC025", evidence.Likely, e.From.Env[name]).
 			Says("%s=%q is none of the words that it takes (%s): it has no effect", name, v, strings.Join(words, ", "))
 		if fatal {
-			f.Says("%s=%q is none of the words that it takes (%s): `import torch` fails", name, v, strings.Join(words, ", ")).As(evidence.Error)
+			fails := say.Either(strings.HasPrefix(name, "CUDA_"), "CUDA does not start (invalid device ordinal)", "`import torch` fails")
+			f.Says("%s=%q is none of the words that it takes (%s): %s", name, v, strings.Join(words, ", "), fails).As(evidence.Error)
 		}
 		likely := slices.MinFunc(words, func(a, b string) int { return near.Distance(a, items[i]) - near.Distance(b, items[i]) })
 		e.Repair().Unset(f, name, "`export "+name+"="+likely+"`, if that is meant")
@@ -251,6 +253,10 @@ func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 // told to be busy or unavailable (driver 580, torch 2.11).
 const forCUDA = 64
 
+// startsWithin are addresses that CUDA does not start within, in bytes: of an H200 on driver
+// 580.159.04 it says "out of memory" at 16,000,000 kB, and starts at 20,000,000.
+const startsWithin = 16_000_000 << 10
+
 // limits: CUDA reserves addresses for the memory of all GPUs when it starts; workers of a
 // DataLoader hand each tensor over as an open file; InfiniBand locks what it sends.
 // Source: docs.nvidia.com, CUDA C++ programming guide, unified virtual address space;
@@ -265,9 +271,12 @@ func limits(e *evidence.Evidence, out *evidence.Findings) {
 		memory += g.MemoryBytes
 	}
 	if a.Addresses > 0 && a.Addresses < memory {
-		out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", a.Addresses>>20, memory>>20)).
+		f := out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", a.Addresses>>20, memory>>20)).
 			Says("this shell limits the address space of a process to %d GiB, and CUDA may reserve as much as the GPUs have (%d GiB): where it does, it cannot start", a.Addresses>>30, memory>>30).
 			Do("`ulimit -v unlimited`, and take the limit out where it is set (/etc/security/limits.conf, the job's script)")
+		if a.Addresses <= startsWithin {
+			f.Says("this shell limits the address space of a process to %d GiB: CUDA does not start within that (out of memory)", a.Addresses>>30).As(evidence.Error)
+		}
 	}
 	unread := e.Files != nil && slices.Contains(e.Files.Notes, machine.LibrariesUnread)
 	switch {

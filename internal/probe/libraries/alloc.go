@@ -34,7 +34,7 @@ func AllocOptions(h *sysroot.Host, torch string) (out []machine.BadOption) {
 			depth += strings.Count("[", string(r)) - strings.Count("]", string(r))
 			return r == ',' && depth == 0
 		}) {
-			option, setting, pair := strings.Cut(strings.TrimSpace(part), ":")
+			option, setting, pair := strings.Cut(strings.ReplaceAll(part, " ", ""), ":") // torch reads over blanks
 			switch {
 			case !pair || setting == "":
 				out = append(out, machine.BadOption{Variable: name, Option: text.Printable(part)})
@@ -76,6 +76,7 @@ var allocValues = map[string]struct {
 	"release_lock_on_cudamalloc":   {lazy.Regexp(`^(?:True|False)$`), "True or False"},
 	"garbage_collection_threshold": {lazy.Regexp(`^0?\.\d*[1-9]\d*$`), "more than 0 and less than 1"},
 	"max_split_size_mb":            {lazy.Regexp(`^(?:2[1-9]|[3-9]\d|[1-9]\d\d+)$`), "more than 20"},
+	"roundup_power2_divisions":     {lazy.Regexp(`^(?:1|2|4|8|16|32|64|\[.*\])$`), "a power of two, or a list of them"},
 }
 
 // allocNames are the options that releases of torch have had.
