@@ -414,6 +414,23 @@ var liveCases = []liveCase{
 		c.Machine.GPUs[0].Visible = false
 		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)", "NVRM: installed in this system requires use of the NVIDIA open kernel modules."}}
 	}, "HW022", []string{"open module", "kernel log"}, false},
+	{"a kernel module that a file keeps out", func(c *read.Case) {
+		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
+		c.Machine.Notes = []string{"/etc/modprobe.d/blacklist-nvidia.conf" + machine.BarredBy + "blacklist nvidia"}
+	}, "DRV001", []string{"blacklist-nvidia.conf", "blacklist nvidia", "update-initramfs"}, false},
+	{"a GPU of the last branch that drives it, under a newer CUDA", func(c *read.Case) {
+		g := &c.Machine.GPUs[0]
+		g.Name, g.SM = "Tesla K80", machine.SM{Major: 3, Minor: 7}
+		c.Machine.Driver.Version, c.Machine.Driver.LoadedVersion = version.MustDotted("470.256.02"), version.MustDotted("470.256.02")
+	}, "ARC005", nil, false},
+	{"a compiler that is not there", func(c *read.Case) {
+		variable("CC", "/opt/gcc-13/bin/gcc", bashrc)(c)
+		c.Files.Notes = []string{"CC is not there"}
+	}, "LD005", []string{"/opt/gcc-13/bin/gcc", "~/.bashrc:7"}, true},
+	{"an environment on a disk that is not mounted", func(c *read.Case) {
+		variable("VIRTUAL_ENV", "/p/.venv")(c)
+		c.Files.Notes = []string{"VIRTUAL_ENV is not there", "VIRTUAL_ENV leads to /mnt/data/venv"}
+	}, "PY021", []string{"/mnt/data/venv", "mount"}, false},
 	{"a kernel module that Secure Boot refused", func(c *read.Case) {
 		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
 		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"Loading of module with unavailable key is rejected"}}

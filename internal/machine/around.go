@@ -51,6 +51,10 @@ type DeviceNode struct {
 	Is   string // see the Node constants
 }
 
+// BarredBy is what a note says between the file that keeps the kernel module from being loaded
+// and its line.
+const BarredBy = " keeps the kernel module nvidia from being loaded: "
+
 // The values of DeviceNode.Is.
 const (
 	NodeMissing = "missing"

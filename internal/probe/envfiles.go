@@ -61,6 +61,17 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
 		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
 			f.Notes = append(f.Notes, name+" is not there")
+			if to := h.Target(at); to != "" {
+				f.Notes = append(f.Notes, name+" leads to "+text.Printable(to))
+			}
+		}
+	}
+	for _, name := range []string{"CC", "CXX", "CUDAHOSTCXX"} { // "ccache gcc-13 -m64"
+		for _, program := range strings.Fields(h.Env[name]) {
+			if !slices.ContainsFunc(append(h.PathDirs(), ""), func(dir string) bool { return (dir != "" || h.Abs(program)) && h.IsProgram(path.Join(dir, program)) }) {
+				f.Notes = append(f.Notes, name+" is not there")
+			}
+			break
 		}
 	}
 	if venv {

@@ -35,7 +35,10 @@ func driverFloor(e *evidence.Evidence, out *evidence.Findings) {
 	switch {
 	case d != nil && !d.Version.IsZero() && !floor.IsZero():
 		if d.Version.Less(floor) {
-			tooOld(e, out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, minor, floor), e.From.Driver, t.CUDAAt)
+			f := tooOld(e, out, fmt.Sprintf("driver %s is too old for torch's CUDA %s, which needs %s", d.Version, minor, floor), e.From.Driver, t.CUDAAt)
+			if g, a := e.Driver().LeftBehind(floor); g != nil {
+				f.Do(fmt.Sprintf("no newer driver: %d is the last branch that drives the %s", a.LastBranch, evidence.NameOf(*g)), "{torch}")
+			}
 		}
 	case !e.SaidDriver().IsZero() && !floor.IsZero() && e.SaidDriver().Less(floor):
 		h := e.Hit("torch-driver-too-old")

@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
@@ -40,12 +41,19 @@ func unserved(e *evidence.Evidence, out *evidence.Findings) {
 // notLoaded: the driver is installed and its kernel module is not loaded.
 func notLoaded(e *evidence.Evidence, out *evidence.Findings) {
 	if d := e.Machine.Driver; d != nil && d.NotLoaded {
-		out.Find("DRV001", evidence.Proven, e.From.Driver).
+		f := out.Find("DRV001", evidence.Proven, e.From.Driver).
 			Says("driver %s is installed, and its kernel module is not loaded", d.Version).
 			Do(
 				"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`",
 				"`envfix plan --change-driver` names the steps",
 			)
+		for _, note := range e.Machine.Notes {
+			if file, line, barred := strings.Cut(note, machine.BarredBy); barred {
+				f.Says("driver %s is installed, and its kernel module is not loaded: %s keeps it out (%s)", d.Version, file, line).
+					Do("`sudo sed -i '/nvidia/s/^/#/' "+file+"`, then `sudo update-initramfs -u` (`sudo dracut -f` on Red Hat's) and `sudo modprobe nvidia`",
+						"a laptop that was switched to its other GPU: `sudo prime-select nvidia`, then reboot")
+			}
+		}
 	}
 }
 

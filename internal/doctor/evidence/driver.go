@@ -23,6 +23,16 @@ func (e Driver) FloorOf(f matrix.Floor) version.Dotted { return f.Driver(e.Windo
 
 func (e Driver) First(a matrix.Arch) version.Dotted { return a.First(e.WindowsColumn()) }
 
+// LeftBehind is a GPU that no driver as new as floor drives; nil where there is none.
+func (e Driver) LeftBehind(floor version.Dotted) (*machine.GPU, matrix.Arch) {
+	for i := range e.Machine.GPUs {
+		if a, ok := e.Matrix.Arch(e.Machine.GPUs[i].SM); ok && a.LastBranch > 0 && a.LastBranch < floor.Major() {
+			return &e.Machine.GPUs[i], a
+		}
+	}
+	return nil, matrix.Arch{}
+}
+
 // Floor is the oldest driver for a CUDA on this platform. Before CUDA 11 there is
 // no compatibility between minor versions: the toolkit's own table counts.
 func (e Driver) Floor(cuda version.Dotted) (oldest version.Dotted) {

@@ -111,6 +111,9 @@ func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkF
 func olderSymbols(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	f := out.Find("LD008", evidence.Proven, evidence.Fact("%s asks %s for %s", l.By, l.Library, l.Version), evidence.Fact("%s is %s (%s)", l.Library, l.Path, l.Via)).
 		Says("%s is older than %s needs: %s is not in %s", l.Library, cmp.Or(l.Dist, path.Base(l.By)), l.Version, l.Path)
+	if libc := e.Machine.Platform.Libc; libc != nil && !libc.Version.IsZero() && strings.HasPrefix(l.Version, "GLIBC_") {
+		f.Says("the C library here, glibc %s, is older than %s needs: %s is not in %s", libc.Version, cmp.Or(l.Dist, path.Base(l.By)), l.Version, l.Path)
+	}
 	switch {
 	case strings.HasPrefix(l.Version, "GLIBC_") && l.Dist != "":
 		f.Do(compiled(e, l.Dist)+" for the system that is here", "or a newer system or container image: glibc is not updated by itself")

@@ -111,9 +111,15 @@ func activeGone(e *evidence.Evidence, out *evidence.Findings) {
 		e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
 		return
 	}
-	out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
+	f := out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
 		Says("the environment that is active, %s, is not there: it was moved or removed, and `python` of this shell is another one than %s's", v, e.Files.Dir).
 		Do("`source "+e.Files.Dir+"/bin/activate`, in a new shell", "an environment that was moved is made anew: `envfix apply`").As(evidence.Error)
+	for _, note := range e.Files.Notes {
+		if to, leads := strings.CutPrefix(note, "VIRTUAL_ENV leads to "); leads {
+			f.Says("the environment that is active, %s, is a link to %s, which is not there: `python` of this shell is another one", v, to).
+				Do("bring "+to+" back (a disk that is not mounted? `findmnt`, `sudo mount -a`)", "or `envfix apply` makes an environment in its place")
+		}
+	}
 }
 
 // archItem is one of TORCH_CUDA_ARCH_LIST (torch/utils/cpp_extension.py).

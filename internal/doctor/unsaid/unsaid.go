@@ -8,7 +8,6 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
-	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -192,7 +191,7 @@ func maybeOldDriver(e *evidence.Evidence) (h hypothesis) {
 	}
 	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))
 	floor := e.Driver().FloorOf(f)
-	if g, a := leftBehind(e, floor); ok && d.Version.Less(floor) && g != nil {
+	if g, a := e.Driver().LeftBehind(floor); ok && d.Version.Less(floor) && g != nil {
 		return hypothesis{likely: true, cause: "gpu_too_old_for_wheel",
 			text: fmt.Sprintf("torch is of CUDA 13, which needs driver %s, and %d is the last branch that drives the %s: an older torch, or another GPU",
 				floor, a.LastBranch, evidence.NameOf(*g)),
@@ -205,16 +204,6 @@ func maybeOldDriver(e *evidence.Evidence) (h hypothesis) {
 			test: evidence.AskTorch + " ends in 13.0 or more then"}
 	}
 	return
-}
-
-// leftBehind is a GPU that no driver as new as floor drives; nil where there is none.
-func leftBehind(e *evidence.Evidence, floor version.Dotted) (*machine.GPU, matrix.Arch) {
-	for i := range e.Machine.GPUs {
-		if a, ok := e.Matrix.Arch(e.Machine.GPUs[i].SM); ok && a.LastBranch > 0 && a.LastBranch < floor.Major() {
-			return &e.Machine.GPUs[i], a
-		}
-	}
-	return nil, matrix.Arch{}
 }
 
 // defaultIs reports whether the release that is here is built for this major of CUDA

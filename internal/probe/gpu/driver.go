@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/nvmlchild"
 	"envfix/internal/probe/sysroot"
@@ -59,9 +60,20 @@ func shutOut(h *sysroot.Host, n nvidia, environment string) bool {
 	return true
 }
 
+// barred is a line of modprobe's that does (modprobe.d(5)).
+var barred = lazy.Regexp(`(?m)^[ \t]*(?:blacklist[ \t]+nvidia|alias[ \t]+nvidia[ \t]+off|install[ \t]+nvidia[ \t]+\S*(?:false|true))[ \t]*$`)
+
 // whyNotLoaded says in a note what keeps an installed driver from being loaded,
 // where files tell.
 func whyNotLoaded(h *sysroot.Host, p machine.Platform) {
+	for _, dir := range []string{"/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"} {
+		for _, name := range h.Names(dir) {
+			if m := barred().FindString(h.Text(dir + "/" + name)); m != "" && strings.HasSuffix(name, ".conf") {
+				h.Note("%s/%s%s%s", dir, name, machine.BarredBy, strings.TrimSpace(m))
+				return
+			}
+		}
+	}
 	if p.Kernel == "" || !h.IsDir("/lib/modules/"+p.Kernel) {
 		return
 	}

@@ -47,7 +47,13 @@ type setLine struct {
 func (o *Origins) read(variable string) []setLine {
 	if o.sets == nil {
 		o.sets = map[string][]setLine{}
+		seen := map[string]bool{} // /usr/lib/environment.d has a link to /etc/environment
 		for _, s := range setters(o.Host) {
+			file := o.Host.Resolved(atHome(o.Host, s.file))
+			if seen[file] {
+				continue
+			}
+			seen[file] = true
 			text := string(o.Host.Bytes(atHome(o.Host, s.file), 1<<20))
 			for _, a := range Assignments(text, s.language, func(name string) string { return o.Host.Env[name] }) {
 				o.sets[a.Variable] = append(o.sets[a.Variable], setLine{s, a})

@@ -61,7 +61,7 @@ var (
 		"PYTHONPATH": true, "PYTHONHOME": true, "PYTHONNOUSERSITE": true, "PYENV_VERSION": true, "PYENV_ROOT": true,
 		"http_proxy": true, "https_proxy": true, "no_proxy": true, "all_proxy": true, "HTTP_PROXY": true, "HTTPS_PROXY": true, "NO_PROXY": true, "ALL_PROXY": true,
 		"SSL_CERT_FILE": true, "SSL_CERT_DIR": true, "REQUESTS_CA_BUNDLE": true, "CURL_CA_BUNDLE": true,
-		"TORCH_CUDA_ARCH_LIST": true, "TORCH_DISTRIBUTED_DEBUG": true, "TORCH_LOGS": true,
+		"CC": true, "CXX": true, "CUDAHOSTCXX": true, "TORCH_CUDA_ARCH_LIST": true, "TORCH_DISTRIBUTED_DEBUG": true, "TORCH_LOGS": true,
 		"TORCH_HOME": true, "TORCHINDUCTOR_CACHE_DIR": true, "XLA_FLAGS": true, "OMP_NUM_THREADS": true,
 		"SLURM_JOB_ID": true, "PBS_JOBID": true, "LSB_JOBID": true, "KUBERNETES_SERVICE_HOST": true, "WSL_DISTRO_NAME": true, "JETSON_JETPACK": true,
 		"COLAB_RELEASE_TAG": true, "KAGGLE_KERNEL_RUN_TYPE": true, "CODESPACES": true, "RUNPOD_POD_ID": true, "GITLAB_CI": true, "REMOTE_CONTAINERS": true, "GITHUB_ACTIONS": true, "JUPYTERHUB_API_URL": true,
