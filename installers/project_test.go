@@ -13,7 +13,7 @@ import (
 // What uv found before the plan was printed is what is installed, but what is carried over.
 func TestHeldToWhatWasFound(t *testing.T) {
 	r := resolver.Request{Requirements: []pep508.Requirement{requirement(t, "torch"), requirement(t, "transformers>=4")}}
-	target := plan.Target{Dir: ".venv", Manager: "uv", Pins: []string{"numpy==2.1.0", "transformers==4.9.0"}, Override: []string{"numpy<3"}}
+	target := plan.Target{Dir: ".venv", Manager: "uv", Pins: []string{"numpy==2.1.0", "transformers==4.9.0"}, Override: []string{"numpy<3"}, BuildLimits: []string{"setuptools<=81"}}
 	p := must(t, v100(), r, install(choice()), target)
 	var written, ran string
 	for _, s := range p.Steps {
@@ -24,10 +24,10 @@ func TestHeldToWhatWasFound(t *testing.T) {
 			ran = strings.Join(s.Run.Argv, " ")
 		}
 	}
-	if want := "{gen}/envfix-constraint.txt: numpy==2.1.0\ntransformers==4.9.0\n{gen}/envfix-override.txt: numpy<3\n"; !strings.HasPrefix(written, want) {
+	if want := "{gen}/envfix-constraint.txt: numpy==2.1.0\ntransformers==4.9.0\n{gen}/envfix-override.txt: numpy<3\n{gen}/envfix-build-constraint.txt: setuptools<=81\n"; !strings.HasPrefix(written, want) {
 		t.Errorf("%q", written)
 	}
-	if !strings.Contains(ran, "--constraint {gen}/envfix-constraint.txt --override {gen}/envfix-override.txt ") {
+	if !strings.Contains(ran, "--constraint {gen}/envfix-constraint.txt --override {gen}/envfix-override.txt --build-constraint {gen}/envfix-build-constraint.txt ") {
 		t.Error(ran)
 	}
 	target.Places = []string{"lib @ git+https://host.example/lib"}

@@ -197,10 +197,15 @@ func (b *builder) held() (args []string) {
 		b.warn("pip cannot put %s in place of what packages require: uv can", strings.Join(b.t.Override, ", "))
 		return nil
 	}
+	limits := b.t.BuildLimits
+	if plain && len(limits) > 0 {
+		b.warn("pip builds with the newest tools, and to build these takes %s: uv can", strings.Join(limits, ", "))
+		limits = nil
+	}
 	for _, f := range []struct {
 		id, flag string
 		lines    []string
-	}{{"constraint", "--constraint", pins}, {"override", "--override", b.t.Override}} {
+	}{{"constraint", "--constraint", pins}, {"override", "--override", b.t.Override}, {"build-constraint", "--build-constraint", limits}} {
 		if len(f.lines) == 0 {
 			continue
 		}

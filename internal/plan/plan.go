@@ -77,7 +77,7 @@ type EnvFix struct {
 // A Target is where packages go and with which tool.
 type Target struct {
 	Dir     string `json:"dir"`     // .venv or a conda prefix, as it was given
-	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, pixi
+	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, pixi, poetry
 	InPlace bool   `json:"in_place,omitempty"`
 	Offline bool   `json:"offline,omitempty"` // use no network
 	AsOf    string `json:"as_of,omitempty"`   // packages as the index had them at the end of that day
@@ -101,6 +101,9 @@ type Target struct {
 	// Build are packages, NAME==VERSION, that have no wheel and are built where they are
 	// installed: their code runs then.
 	Build []string `json:"build,omitempty"`
+
+	// BuildLimits are what the tools that build those are held to: "setuptools<=81.0.0".
+	BuildLimits []string `json:"build_limits,omitempty"`
 
 	// Pins are the versions, NAME==VERSION, that uv found to go together, and Override what
 	// the project puts in place of what packages require: the installer is held to both.

@@ -59,6 +59,7 @@ type Proposal struct {
 	Judged    resolver.Request // what the resolver is asked: with a Python, without what it has no say on
 	Installed resolver.Request // what is installed: without what is set aside
 	Build     []string         // NAME==VERSION of what has no wheel and is built
+	Limits    []string         // of the tools that build it
 	Pins      []string         // NAME==VERSION of what was found to go together
 	Override  []string         // requirements in place of what packages say
 	Said      []string
@@ -162,7 +163,7 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 	q.Request = p.Judged
 	res, err := q.Choose()
 	q.Request = p.Installed
-	q.Target.Build, q.Target.Pins, q.Target.Override = p.Build, p.Pins, p.Override
+	q.Target.Build, q.Target.BuildLimits, q.Target.Pins, q.Target.Override = p.Build, p.Limits, p.Pins, p.Override
 	if err == nil && res.Decision != resolver.NoSolution { // a refusal says why by itself
 		res.Warnings = append(res.Warnings, p.Said...)
 	}

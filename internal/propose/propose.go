@@ -112,6 +112,11 @@ func (a *Answer) Pins() (pins []string) {
 	return pins
 }
 
+// BuildLimits are what the tools are held to that build what has only source.
+func (a *Answer) BuildLimits() []string {
+	return xslices.Once(text.Each(a.Build, func(s Source) []string { return s.Limits })...)
+}
+
 // ofBuild reports whether the build of torch decides the version of a package.
 func ofBuild(name string) bool {
 	return slices.ContainsFunc([]string{"nvidia-", "cuda-", "triton", "pytorch-triton"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

@@ -39,7 +39,7 @@ func (f files) sdist(name, v, ran string, members map[string]string) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	t := tar.NewWriter(z)
-	members["setup.py"] = fmt.Sprintf("open(%q, 'w')\nfrom setuptools import setup\nsetup()\n", ran)
+	members["setup.py"] += fmt.Sprintf("open(%q, 'w')\nfrom setuptools import setup\nsetup()\n", ran)
 	for _, inner := range slices.Sorted(maps.Keys(members)) {
 		body := members[inner]
 		_ = t.WriteHeader(&tar.Header{Name: name + "-" + v + "/" + inner, Mode: 0o644, Size: int64(len(body))})
@@ -198,11 +198,14 @@ func TestSourceIsReadAndNotRun(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	f := files{}
 	f.sdist("onlysource", "1.4.2", ran, map[string]string{"PKG-INFO": "Metadata-Version: 1.0\nName: onlysource\nVersion: 1.4.2\n",
-		"onlysource.egg-info/requires.txt": "needed>=1\n\n[extra]\nnever\n", "onlysource/kernel.cu": ""})
+		"onlysource.egg-info/requires.txt": "needed>=1\n\n[extra]\nnever\n", "onlysource/kernel.cu": "", "setup.py": "import pkg_resources, os\n"})
 	f.wheel("needed", "1.5", "py3-none-any")
 	a := propose(t, asks(t, f), request(t, "torch", "onlysource"))
 	if len(a.Build) != 1 || a.Build[0].Name != "onlysource" || a.Build[0].Read != "egg-info" || a.Build[0].Kind != "CUDA" {
 		t.Fatalf("%+v", a)
+	}
+	if limits := fmt.Sprint(a.Build[0].Limits); !strings.HasPrefix(limits, "[setuptools<=") {
+		t.Errorf("its setup.py imports what no later setuptools has: %s", limits)
 	}
 	if a.Versions["needed"] != "1.5" || a.Versions["onlysource"] != "1.4.2" {
 		t.Error(a.Versions)

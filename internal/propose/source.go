@@ -14,10 +14,12 @@ import (
 	"strings"
 
 	"envfix/internal/index"
+	"envfix/internal/modules"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Source is a package that has no wheel: its archive has to be built where it is
@@ -28,6 +30,7 @@ type Source struct {
 	Read          string   // where Requires stands in the archive; "" nowhere, so they are not known
 	Kind          string   // pure, compiler, CUDA: what building it needs
 	Imports       []string // modules of torch's family that its sources import
+	Limits        []string // of what its setup.py imports and no later release brings: "setuptools<=81.0.0"
 }
 
 // metadata is what uv is told of it in place of building it.
@@ -144,6 +147,11 @@ func (s *Source) member(members map[string][]byte, name string, size int64, cont
 // requirements, egg-info (what the maintainer's machine computed), else what setup.py,
 // setup.cfg or pyproject.toml spell out.
 func (s *Source) requires(members map[string][]byte) {
+	for _, i := range pyproject.Imports(members["setup.py"]) {
+		if _, by := modules.Brought(i.Module); !i.Guarded && len(by) > 0 && strings.Contains(by[0], "<=") {
+			s.Limits = xslices.Add(s.Limits, by[0])
+		}
+	}
 	written := func(q pep508.Requirement) string { return q.Text }
 	if m, err := index.ParseMetadata(members["PKG-INFO"]); err == nil && len(m.Requires) > 0 {
 		s.Requires, s.Read = text.Each(m.Requires, written), "PKG-INFO"

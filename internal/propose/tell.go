@@ -81,6 +81,9 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 			needs = "its kernels are compiled at their first use, with nvcc of torch's own CUDA and a C++ compiler, which nothing here brings"
 		}
 		a.say("%s %s is only a source distribution (%s): %s; it is built at apply", s.Name, s.Version, needs, known)
+		if len(s.Limits) > 0 {
+			a.say("to build %s %s takes %s: a later one has no more what its setup.py imports", s.Name, s.Version, strings.Join(s.Limits, ", "))
+		}
 	}
 }
 
