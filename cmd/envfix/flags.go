@@ -154,6 +154,7 @@ type wishFlags struct {
 	files     []string
 	project   string             // the directory of the project that is followed; "" none
 	home      string             // where that directory will be, where it is a copy in the cache; "" there
+	fileCUDA  bool               // the CUDA is what a project's file names
 	demands   string             // what the followed environment.yml demands of Python; "" nothing
 	read      string             // which files of the project were read, and which were not followed
 	lock      *pyproject.OwnLock // what its own tool locked; nil nothing

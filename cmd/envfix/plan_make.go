@@ -58,6 +58,10 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Request, err = f.wish.request(described); err != nil {
 		return q, w, err
 	}
+	if f.wish.fileCUDA && len(q.Machine.GPUs) == 0 { // a file speaks of its author's machine
+		f.wish.said = append(f.wish.said, fmt.Sprintf("the project's file names CUDA %s, which is not followed: there is no GPU", q.Request.CUDA))
+		q.Request.CUDA = ""
+	}
 	for {
 		like, is := errors.AsType[*resolver.NameError](resolver.Misnamed(q.Matrix, q.Request))
 		if !is {

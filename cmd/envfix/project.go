@@ -137,13 +137,30 @@ func firstWish(dir string) string {
 		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
 		case err == nil && asksNothing(p):
 			silent = cmp.Or(silent, name)
-		case err == nil && p.Asks("torch"):
+		case err == nil && p.Asks("torch") && !passedOver(dir, name):
 			return name
 		case first == "":
 			first = name // what is wrong with it is said where it is read
 		}
 	}
 	return cmp.Or(first, silent)
+}
+
+// passedOver reports whether a project's own documents install from a list for pip, and never
+// speak of an environment.yml that lies there as well.
+func passedOver(dir, name string) bool {
+	if !isEnvironment(name) || !isFile(filepath.Join(dir, wishFiles[0])) {
+		return false
+	}
+	lists := false
+	for _, document := range documentsOf(dir) {
+		text, _ := readProjectFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
+		lists = lists || strings.Contains(string(text), "-r "+wishFiles[0])
+		if strings.Contains(string(text), name) {
+			return false
+		}
+	}
+	return lists
 }
 
 // candidates are the files of a project's directory that may say what it wants: those of

@@ -51,13 +51,19 @@ func (f *planFlags) environment() error {
 		f.wish.demands = pyproject.MinorPython(e.Python)
 	}
 	if f.wish.CPU = f.wish.CPU || e.CPU && f.wish.CUDA == "" && f.wish.Build == ""; !f.wish.CPU {
-		f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)
+		f.wish.takeCUDA(e.CUDA)
 	}
 	if strings.Count(f.wish.CUDA, ".") > 1 {
 		return fail.Wrong(ui.Clean(f.wish.files[i])+" names the CUDA "+ui.Clean(f.wish.CUDA),
 			"write its major.minor there, or name it with `--cuda`")
 	}
 	return nil
+}
+
+// takeCUDA follows the CUDA of a file, where no flag names one.
+func (w *wishFlags) takeCUDA(file string) {
+	w.fileCUDA = w.CUDA == "" && file != ""
+	w.CUDA = cmp.Or(w.CUDA, file)
 }
 
 // pixiDemands takes from the project of pixi what concerns torch: its Python, and its
@@ -73,7 +79,7 @@ func (f *planFlags) pixiDemands() error {
 		return fail.Wrap(fail.Usage, err, "`--manager uv` installs without the project of pixi")
 	}
 	f.wish.demands = cmp.Or(f.wish.demands, pyproject.MinorPython(e.Python))
-	f.wish.CUDA = cmp.Or(f.wish.CUDA, e.CUDA)
+	f.wish.takeCUDA(e.CUDA)
 	for _, q := range e.Requirements {
 		if q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name) {
 			f.wish.arguments = append(f.wish.arguments, q.Text)

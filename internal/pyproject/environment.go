@@ -133,6 +133,11 @@ func (e *Environment) add(spec, file string) error {
 		name = "torch"
 	}
 	q, err := pep508.Parse(name+limit, file)
+	_, bad := pep508.Parse(name, file)
+	if v, exact := strings.CutPrefix(limit, "=="); err != nil && bad == nil && name != "torch" && exact && !strings.ContainsAny(v, " <>=!~,") {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: %q is a version of conda's alone and is not followed", file, text.Cut(spec, 60)))
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %q is no specification of conda that can be read: %w", file, text.Cut(spec, 60), err)
 	}

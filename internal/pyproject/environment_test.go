@@ -32,6 +32,14 @@ func TestReadEnvironment(t *testing.T) {
 	}
 }
 
+// A version that pip cannot read is that of a library of conda's: it stops nothing.
+func TestVersionOfCondaAlone(t *testing.T) {
+	e, err := ReadEnvironment([]byte("dependencies: [pytorch=2.5, jpeg=9e=h0b41bf4_3]\n"), "environment.yml")
+	if err != nil || len(e.Requirements) != 1 || !strings.Contains(strings.Join(e.Notes, " "), `"jpeg=9e=h0b41bf4_3" is a version of conda's alone`) {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
 func TestReadEnvironmentWhole(t *testing.T) {
 	text := `name: work
 channels: [pytorch, nvidia, conda-forge, bioconda]
