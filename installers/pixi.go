@@ -12,7 +12,7 @@ import (
 	"envfix/internal/pyproject"
 )
 
-func (p pixi) leavesAll(*builder, int) string {
+func (p project) leavesAll(*builder, int) string {
 	return "`" + p.Sync + "` makes the project's own environment; this one stays as it is"
 }
 
@@ -32,16 +32,21 @@ func (p pixi) steps(b *builder) error {
 	if err != nil {
 		return err
 	}
-	if b.t.Project != nil && string(after) == string(before) {
-		return nil
+	b.writeProject("pixi", name, fmt.Sprintf("pixi takes a CPU build where [system-requirements] names no CUDA; `pixi install` installs torch %s then", b.choice.Torch), after)
+	return nil
+}
+
+// writeProject adds the step that writes a project's file, where it is not so already.
+func (b *builder) writeProject(id, name, why string, after []byte) {
+	if b.t.Project != nil && string(after) == string(b.t.Project) {
+		return
 	}
 	w := &plan.Write{Path: name, Mode: 0o644, Content: string(after)}
 	title := "write a " + name
 	if b.t.Project != nil {
-		sum := sha256.Sum256(before)
+		sum := sha256.Sum256(b.t.Project)
 		w.Before = hex.EncodeToString(sum[:])
 		title = "patch " + name
 	}
-	b.add(plan.Step{ID: "pixi", Title: title, Why: fmt.Sprintf("pixi takes a CPU build where [system-requirements] names no CUDA; `pixi install` installs torch %s then", b.choice.Torch), Write: w})
-	return nil
+	b.add(plan.Step{ID: id, Title: title, Why: why, Write: w})
 }

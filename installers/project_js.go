@@ -8,4 +8,6 @@ var errProject = errors.New("a project's file is written by `envfix apply`, not 
 
 func (pixi) steps(*builder) error { return errProject }
 
-func (pixi) leavesAll(*builder, int) string { return "" }
+func (poetry) steps(*builder) error { return errProject }
+
+func (project) leavesAll(*builder, int) string { return "" }

@@ -14,7 +14,13 @@ type leaver interface {
 	leavesAll(b *builder, n int) string
 }
 
-type pixi struct{ managers.Manager }
+// A project is what installs into an environment of its own.
+type project struct{ managers.Manager }
+
+type (
+	pixi   struct{ project }
+	poetry struct{ project }
+)
 
 // byManager has one for each row of the table; a test holds that.
 var byManager = map[string]installer{
@@ -23,7 +29,8 @@ var byManager = map[string]installer{
 	"conda":      conda{row("conda")},
 	"mamba":      conda{row("mamba")},
 	"micromamba": conda{row("micromamba")},
-	"pixi":       pixi{row("pixi")},
+	"pixi":       pixi{project{row("pixi")}},
+	"poetry":     poetry{project{row("poetry")}},
 }
 
 func row(name string) managers.Manager {

@@ -24,7 +24,7 @@ type Request struct {
 	CUDA          string   `json:"cuda,omitempty"`           // "12.6" exactly that minor, "12" that major
 	Build         string   `json:"build,omitempty"`          // cu126, cpu, rocm7.2, xpu, mps
 	CPU           bool     `json:"cpu,omitempty"`            // a CPU build is what is wanted
-	Manager       string   `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, pixi
+	Manager       string   `json:"manager,omitempty"`        // uv, pip, conda, mamba, micromamba, pixi, poetry
 	JIT           bool     `json:"jit,omitempty"`            // the job compiles kernels at run time
 	ChangeDriver  bool     `json:"change_driver,omitempty"`  // the plan may install or change the driver
 	OnlyIndex     string   `json:"only_index,omitempty"`     // default, pytorch or a URL

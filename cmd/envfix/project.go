@@ -124,7 +124,7 @@ func (f *planFlags) installProject(dir, followed string) error {
 // are to bring.
 func demandsItself(manager string) bool {
 	m, _ := managers.Find(manager)
-	return m.Project()
+	return m.Project() && m.Channels != nil
 }
 
 // firstWish is the file of a project that is followed: the first that names torch, else

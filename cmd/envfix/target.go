@@ -44,7 +44,10 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	if !project.Project() {
 		return t, nil
 	}
-	t.ProjectFile = cmp.Or(pixiFile(filepath.Dir(t.Dir)), project.File) // it may lie in either, and the plan names which
+	t.ProjectFile = project.File
+	if project.Channels != nil { // it may lie in either, and the plan names which
+		t.ProjectFile = cmp.Or(pixiFile(filepath.Dir(t.Dir)), project.File)
+	}
 	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, fail.Wrap(fail.Usage, err, "`--manager uv` installs without a project")

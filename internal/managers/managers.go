@@ -29,6 +29,7 @@ var table = []Manager{
 	{Name: "mamba", Program: "mamba", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "micromamba", Program: "micromamba", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "pixi", Program: "pixi", File: "pixi.toml", Sync: "pixi install", Channels: []string{CondaForge}},
+	{Name: "poetry", Program: "poetry", File: "pyproject.toml", Sync: "poetry lock && poetry install"},
 }
 
 // Usual makes an environment where nothing else is asked for.

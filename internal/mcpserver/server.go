@@ -118,7 +118,7 @@ var lists = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Sch
 type PlanInput struct {
 	Machine
 	Requirements list   `json:"requirements,omitempty" jsonschema:"such as torch==2.9.*; none: torch and torchvision"`
-	Manager      string `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba or pixi"`
+	Manager      string `json:"manager,omitempty"      jsonschema:"uv, pip, conda, mamba, micromamba, pixi or poetry"`
 }
 
 // A WhyInput is what why is asked.

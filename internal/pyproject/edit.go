@@ -61,19 +61,27 @@ func (e *Edit) Strings(key string) []string {
 // Index puts an index at the end of the file that only packages come from which name
 // it, unless one of that name is there.
 func (e *Edit) Index(name, url string) error {
-	p, err := ReadProject(e.Text, e.Name)
-	if err != nil {
-		return err
+	return e.index("uv", "index", "explicit = true", name, url)
+}
+
+// index is Index for a list of indexes of [tool.TOOL], of which mark says that one is for
+// those packages alone.
+func (e *Edit) index(tool, list, mark, name, url string) error {
+	var d struct {
+		Tool map[string]map[string]any `toml:"tool"`
 	}
-	for _, i := range p.Indexes {
-		if i.Name == name && i.URL == url {
+	if err := unmarshal(e.Text, &d); err != nil {
+		return fmt.Errorf("%s: %w", e.Name, err)
+	}
+	for _, v := range anyList(d.Tool[tool][list]) {
+		switch i := table(v); {
+		case i["name"] == name && i["url"] == url:
 			return nil
-		}
-		if i.Name == name {
-			return fmt.Errorf("%s has an index %s at %s", e.Name, name, i.URL)
+		case i["name"] == name:
+			return fmt.Errorf("%s has an index %s at %s", e.Name, name, str(i["url"]))
 		}
 	}
-	block := text.Form("[[tool.uv.index]]\nname = %s\nurl = %s\nexplicit = true\n", text.JSON(name), text.JSON(url)).String()
+	block := fmt.Sprintf("[[tool.%s.%s]]\nname = %s\nurl = %s\n%s\n", tool, list, text.JSON(name), text.JSON(url), mark)
 	out := slices.Concat(bytes.TrimRight(e.Text, "\n"), []byte("\n\n"+block))
 	if _, err := ReadProject(out, e.Name); err != nil {
 		return fmt.Errorf("%s writes its indexes in a form that is not edited; add by hand: %s", e.Name, block)
