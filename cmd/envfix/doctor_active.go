@@ -28,7 +28,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	case os.Getenv("ENVFIX_ROOT") != "" || examined.named || program == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir):
 		return r
 	case dir == "":
-		r.Findings = append(r.Findings, passedOver(program, "`python` of this shell is "+program+", of no environment"))
+		r.Findings = append(r.Findings, beforeActive(program, "`python` of this shell is "+program+", of no environment"))
 		return r
 	}
 	f.plan.machine.env = dir
@@ -37,7 +37,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 		return r
 	}
 	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // for tools, perhaps: its Python runs all the same
-		r.Findings = append(r.Findings, passedOver(dir, "`python` runs another environment here, "+dir+", which has no torch"))
+		r.Findings = append(r.Findings, beforeActive(dir, "`python` runs another environment here, "+dir+", which has no torch"))
 		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
@@ -54,8 +54,8 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	return r
 }
 
-// passedOver: the environment that is active is not the one that PATH leads to.
-func passedOver(by, what string) doctor.Finding {
+// beforeActive: the environment that is active is not the one that PATH leads to.
+func beforeActive(by, what string) doctor.Finding {
 	active := activeEnv()
 	return doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: by,
 		Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},

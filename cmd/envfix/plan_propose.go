@@ -163,6 +163,9 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 		return slices.ContainsFunc(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), func(e matrix.Elsewhere) bool { return e.URL != "" }) ||
 			slices.ContainsFunc(q.Matrix.Frameworks, func(f matrix.Framework) bool { return strings.HasPrefix(f.Package, name+"-cu") })
 	}
+	l.Partly = func(name string) bool {
+		return slices.ContainsFunc(q.Matrix.Extensions, func(e matrix.Extension) bool { return e.Package == name && e.Fails == "log" })
+	}
 	l.Later = func(name string) bool {
 		return platform.OS == "linux" && slices.ContainsFunc(q.Matrix.Extensions, func(e matrix.Extension) bool {
 			return e.Package == name && e.Sdist && strings.Contains(e.Note, "operators JIT")

@@ -210,8 +210,14 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 		said += ", " + own.Name
 	}
 	var left []string
+	p, err := projectFile(filepath.Join(dir, followed))
+	nested := func(name string) bool { // what the followed one names is followed, too
+		from := filepath.Join(dir, name) + ":"
+		return err == nil && (slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return strings.HasPrefix(q.From, from) }) ||
+			slices.ContainsFunc(p.Places, func(place pyproject.Place) bool { return strings.HasPrefix(place.From, from) }))
+	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
-		if name != followed && isFile(filepath.Join(dir, name)) {
+		if name != followed && isFile(filepath.Join(dir, name)) && !nested(name) {
 			if python := pythonOf(dir, name); python != "" {
 				said += ", " + name + " (Python " + python + ")"
 			} else {

@@ -45,6 +45,7 @@ type Loop struct {
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
 	Linked    func(name string) bool   // its wheels load beside some builds of torch alone
 	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
+	Partly    func(name string) bool   // without code for the GPU it goes on, and a part of it works
 	Later     func(name string) bool   // its sources build without CUDA's compiler, and compile their kernels at the first use
 	Plain     []string                 // frameworks that are added for what imports them: the matrix is not asked, and they decide of no build
 	NoCode    func(name string) string // why a package's sources serve no GPU that is here; "" they do, or it is not known
@@ -229,7 +230,7 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	if l.Resolve(a.Judged(r)) != nil {
 		return
 	}
-	var source []string
+	var source, partly []string
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
@@ -244,12 +245,18 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 			} else {
 				source = append(source, q.Name)
 			}
+		case q.From != "" && l.Partly(q.Name):
+			partly = append(partly, q.Name)
 		case q.From != "" && len(q.Extras) == 0 && slices.ContainsFunc([]string{q.Name, q.Name + "-gpu"}, l.Framework):
 			a.Plain = append(a.Plain, q.Name)
 		}
 	}
-	a.Plain = append(a.Plain, source...)
-	if l.Resolve(a.Judged(r)) == nil {
+	a.Plain = slices.Concat(a.Plain, source, partly)
+	if l.Resolve(a.Judged(r)) != nil {
+		for _, name := range partly {
+			a.say("%s is installed as it is asked for: without code for this GPU only a part of it works", name)
+		}
+	} else {
 		a.Plain = append(source, l.Plain...) // it is not the frameworks, and what is built is no reason either
 	}
 }

@@ -85,7 +85,8 @@ func asks(t *testing.T, f files) *Loop {
 	x := resolver.NewSession(m)
 	return &Loop{UV: testindex.UV(t), Index: s.URL + "/simple", Platform: "x86_64-manylinux_2_35", System: h.Platform,
 		Resolve:   func(r resolver.Request) *resolver.Choice { return x.Runs(h, r) },
-		Framework: func(string) bool { return false }, Linked: func(string) bool { return false }, NoCode: func(string) string { return "" }, Wheels: func(string) bool { return false }, Later: func(string) bool { return false }, Removed: m.Removed}
+		Framework: func(string) bool { return false }, Linked: func(string) bool { return false }, NoCode: func(string) string { return "" }, Wheels: func(string) bool { return false },
+		Later: func(string) bool { return false }, Partly: func(string) bool { return false }, Removed: m.Removed}
 }
 
 func request(t *testing.T, lines ...string) resolver.Request {
@@ -165,6 +166,25 @@ func TestWhatServesNoGPUIsSetAside(t *testing.T) {
 		if aside := slices.Contains(a.Aside, "flash-attn"); aside != (why != "") || aside == (len(a.Build) > 0) || aside && !slices.Contains(a.Said, "set aside: "+why) {
 			t.Errorf("%q: aside %v, built %v, said %q", why, a.Aside, a.Build, a.Said)
 		}
+	}
+}
+
+// What does without its libraries stops no project, where the GPU is none of theirs.
+func TestWhatWorksInPart(t *testing.T) {
+	f := files{}
+	f.wheel("partly", "1.0", "py3-none-any")
+	l := asks(t, f)
+	matrix := l.Resolve
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		if asksFor(r, "partly") {
+			return nil
+		}
+		return matrix(r)
+	}
+	l.Partly = func(name string) bool { return name == "partly" }
+	a := propose(t, l, request(t, "torch", "partly"))
+	if said := strings.Join(a.Said, " "); a.Versions["partly"] != "1.0" || !strings.Contains(said, "partly is installed as it is asked for") {
+		t.Errorf("%+v", a)
 	}
 }
 
