@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"envfix/internal/doctor"
@@ -27,6 +28,8 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	switch {
 	case os.Getenv("ENVFIX_ROOT") != "" || examined.named || program == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir):
 		return r
+	case dir == "" && !pathRuns(activeEnv()):
+		return r // that is told
 	case dir == "":
 		r.Findings = append(r.Findings, beforeActive(program, "`python` of this shell is "+program+", of no environment"))
 		return r
@@ -61,6 +64,12 @@ func beforeActive(by, what string) doctor.Finding {
 		Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
 		Text: what + ": it comes before " + active + " on PATH, which is the active one",
 		Fix:  []string{"`source " + text.Command(active+"/bin/activate") + "` in a new shell, or `" + text.Command(active+"/bin/python") + "` by its path"}}
+}
+
+// pathRuns reports whether the Python of an environment is there.
+func pathRuns(env string) bool {
+	_, err := os.Stat(filepath.Join(env, "bin", "python"))
+	return err == nil || runtime.GOOS == "windows"
 }
 
 // runsHere is the Python that this shell runs where an environment is active, and the

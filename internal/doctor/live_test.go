@@ -208,6 +208,7 @@ var liveCases = []liveCase{
 	{"the libcuda of a Jetson", libcuda("/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1", "1.1", "ld.so.cache"), "", nil, false},
 	{"an environment that was moved away", func(c *read.Case) {
 		variable("VIRTUAL_ENV", "/old/venv")(c)
+		c.Files.Base = "/usr/bin"
 		c.Files.Notes = []string{"VIRTUAL_ENV is not there"}
 	}, "PY021", []string{"/old/venv", "bin/activate"}, false},
 	{"an environment that was deleted, and a system's Python without torch", func(c *read.Case) {
@@ -427,6 +428,18 @@ var liveCases = []liveCase{
 		variable("CC", "/opt/gcc-13/bin/gcc", bashrc)(c)
 		c.Files.Notes = []string{"CC is not there"}
 	}, "LD005", []string{"/opt/gcc-13/bin/gcc", "~/.bashrc:7"}, true},
+	{"an environment of conda's that was removed", func(c *read.Case) {
+		variable("CONDA_PREFIX", "/mc/envs/ml")(c)
+		c.Files.Notes, c.Torch, c.Packages, c.Files.Dists, c.Files.Imports = []string{"CONDA_PREFIX is not there"}, read.Torch{}, nil, nil, nil
+	}, "PY021", []string{"/mc/envs/ml", "conda env list"}, false},
+	{"a variable of conda's that leads nowhere, and a torch", func(c *read.Case) { c.Files.Notes = []string{"CONDA_PREFIX is not there"} }, "", nil, false},
+	{"a Python that was built with an older libffi", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: "/py/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so", Library: "libffi.so.7"}}
+	}, "PY044", []string{"_ctypes", "libffi.so.7"}, false},
+	{"a backend of torch's whose module is gone", func(c *read.Case) {
+		dist(c, "torch-npu", "2.9.1", "torch")
+		c.Files.Dists[len(c.Files.Dists)-1].Backend = "torch_npu_backend"
+	}, "PY010", []string{"torch_npu_backend", "TORCH_DEVICE_BACKEND_AUTOLOAD=0"}, false},
 	{"an environment on a disk that is not mounted", func(c *read.Case) {
 		variable("VIRTUAL_ENV", "/p/.venv")(c)
 		c.Files.Notes = []string{"VIRTUAL_ENV is not there", "VIRTUAL_ENV leads to /mnt/data/venv"}

@@ -96,6 +96,7 @@ type DistFiles struct {
 	Libraries []string // that it brings, as RECORD lists them
 	ABI       string   // the Python or the platform that its machine code is for, where that is another's: "cp312", "macosx_11_0_arm64"
 	Resized   []string // libraries of another size than RECORD says, sources that are cut off; a few of them
+	Backend   string   // the module that torch loads for it when it is imported, where that is not there
 	Closed    []string // programs that may not be started
 }
 

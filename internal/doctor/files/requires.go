@@ -151,6 +151,10 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.check, t.proof = "PY027", evidence.Proven
 		t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
 		t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
+	case d.Backend != "":
+		t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"`pip uninstall -y " + d.Name + "`, where nothing needs it; else `pip install --force-reinstall --no-deps " + t.again + "`", "or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`"}
+		t.said = []evidence.Quote{evidence.Fact("%s/entry_points.txt: [torch.backends] %s", d.Info, d.Backend)}
+		t.text = fmt.Sprintf("torch loads %s for %s %s when it is imported, and there is no such module: `import torch` fails", d.Backend, d.Name, d.Version)
 	case d.Record != "":
 		t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
 		t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 // unlinked: a library that importing torch needs is not there, or the one that is taken
@@ -103,7 +104,8 @@ func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkF
 		evidence.FromOrigins(l.Origins, l.Entry)...)
 	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Origins: l.Origins}
 	out.Find("LD001", evidence.Proven.Exact(), append(said, e.From.Env[l.Via])...).
-		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which torch asks it for", l.Library, l.Path, l.Via, l.Symbol).
+		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which %s asks it for", l.Library, l.Path, l.Via, l.Symbol,
+			say.Either(strings.Contains(l.By, "/torch/"), "torch", strings.SplitN(path.Base(l.By), ".cpython", 2)[0])).
 		Do(unshadow(as)...).Mends(loadedMend(e, as))
 }
 
@@ -158,6 +160,11 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 		out.Find("PY044", evidence.Proven.Exact(), said).Explaining("PY010", "LD018").
 			Says("the Python of %s does not start: it needs %s, which is in no directory that the loader looks into", e.Files.Dir, l.Library).
 			Do("bring that Python again, whole, or the folder of its library into its search path", "or the environment anew, with another Python: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
+	case strings.Contains(l.By, "/lib-dynload/"):
+		out.Find("PY044", evidence.Proven.Exact(), said).Explaining("LD018").
+			Says("a module of Python's own library, %s, needs %s, which is not here: the system was upgraded since that Python was built", strings.SplitN(path.Base(l.By), ".", 2)[0], l.Library).
+			Do("build that Python again (`pyenv install --force "+e.Python().Active()+"`)",
+				"or the environment anew, with a Python that brings its libraries: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
 	case l.Dist != "":
 		f := out.Find("PY019", evidence.Likely, said, e.Torch.CUDAAt).
 			Says("%s needs %s, which the torch that is here does not bring: it was built for another torch, or another CUDA", l.Dist, l.Library).
@@ -173,7 +180,10 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 			Do("`pip install --force-reinstall " + e.Repair().TorchAgain() + "` brings what it needs").
 			Mends(e.Repair().Rebuild(l.By))
 	case !packaged(e, out, stem, said):
-		out.Find("LD018", evidence.Proven, said).Says("%s is not here, and torch does not import without it", l.Library)
+		f := out.Find("LD018", evidence.Proven, said).Says("%s is not here, and torch does not import without it", l.Library)
+		if stem == "libstdc++" {
+			f.Do("`sudo apt install libstdc++6`; on Fedora and Red Hat's: `sudo dnf install libstdc++`")
+		}
 	}
 }
 

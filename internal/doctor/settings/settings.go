@@ -58,7 +58,7 @@ func gonePath(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	for _, note := range e.Files.Notes {
 		name, gone := strings.CutSuffix(note, " is not there")
-		if !gone || name == "VIRTUAL_ENV" {
+		if !gone || name == "VIRTUAL_ENV" || name == "CONDA_PREFIX" {
 			continue
 		}
 		f := out.Find("LD005", evidence.Weak, e.From.Env[name]).
@@ -106,16 +106,25 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
 func activeGone(e *evidence.Evidence, out *evidence.Findings) {
-	v := e.Machine.Env["VIRTUAL_ENV"]
-	if e.Files == nil || !slices.Contains(e.Files.Notes, "VIRTUAL_ENV is not there") ||
-		e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
+	if e.Files == nil {
 		return
 	}
-	f := out.Find("PY021", evidence.Proven.Exact(), e.From.Env["VIRTUAL_ENV"]).
-		Says("the environment that is active, %s, is not there: it was moved or removed, and `python` of this shell is another one than %s's", v, e.Files.Dir).
-		Do("`source "+e.Files.Dir+"/bin/activate`, in a new shell", "an environment that was moved is made anew: `envfix apply`").As(evidence.Error)
+	name := "VIRTUAL_ENV"
+	if e.Torch.Version == "" && slices.Contains(e.Files.Notes, "CONDA_PREFIX is not there") {
+		name = "CONDA_PREFIX"
+	}
+	v := e.Machine.Env[name]
+	if !slices.Contains(e.Files.Notes, name+" is not there") || e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
+		return
+	}
+	f := out.Find("PY021", evidence.Proven.Exact(), e.From.Env[name]).
+		Says("the environment that is active, %s, is not there: it was moved or removed, and `python` of this shell is another one", v).
+		Do("an environment that was moved is made anew: `envfix apply`, or conda's own: `conda env list`").As(evidence.Error)
+	if e.Files.Base != "" {
+		f.Do("`source "+e.Files.Dir+"/bin/activate`, in a new shell", f.Fix[0])
+	}
 	for _, note := range e.Files.Notes {
-		if to, leads := strings.CutPrefix(note, "VIRTUAL_ENV leads to "); leads {
+		if to, leads := strings.CutPrefix(note, name+" leads to "); leads {
 			f.Says("the environment that is active, %s, is a link to %s, which is not there: `python` of this shell is another one", v, to).
 				Do("bring "+to+" back (a disk that is not mounted? `findmnt`, `sudo mount -a`)", "or `envfix apply` makes an environment in its place")
 		}

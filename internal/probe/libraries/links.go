@@ -74,8 +74,9 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	own := wheelLibraries(h, e.Sites)
 	torchs := &linker{View: v, own: own, torch: torch}
 	compiled, unbuilt := python.Compiled(h, e)
+	roots := []*loader.Object{v.Program}
 	for _, file := range compiled {
-		v.Open(file, false)
+		roots = append(roots, v.Open(file, false))
 	}
 	f.Unbuilt = unbuilt
 	if v.Program != nil && strings.Contains(v.Program.Interp, "ld-musl") && global != nil {
@@ -106,7 +107,7 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	if c != nil && v.Loaded("libc.so.6") != nil { // else a tree that holds no library of a system's, or another C library
 		torchs.missing(h, e)
 		torchs.versions("", v.All)
-		torchs.foreign(f.Loaded, global, c)
+		torchs.foreign(f.Loaded, append(roots, global, c)...)
 		f.ForCUDA = torchs.extensions(h, e)
 		read.Wait()
 		torchs.replaced(h, f.Dists, c)

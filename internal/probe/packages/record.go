@@ -37,6 +37,9 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}
+		if m := backend().FindSubmatch(h.Bytes(info+"/entry_points.txt", 1<<16)); m != nil && h.Env["TORCH_DEVICE_BACKEND_AUTOLOAD"] != "0" && !python.HasModule(h, sites, string(m[1])) {
+			f.Backend = string(m[1])
+		}
 		wheel := h.Bytes(info+"/WHEEL", 4096)
 		if m := wheelABI().FindSubmatch(wheel); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
 			f.ABI = string(m[1])
@@ -50,6 +53,10 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 		return f
 	})
 }
+
+// backend is the module that an extension has torch load (torch/__init__.py,
+// _import_device_backends; since 2.5).
+var backend = lazy.Regexp(`(?m)^\[torch\.backends\]\s*^[^=\[\n]+=\s*(\w+)`)
 
 // wheelABI is the first tag of a wheel whose machine code is for one Python alone.
 var wheelABI = lazy.Regexp(`(?m)^Tag: cp3\d+-(cp3\d+t?)-`)
@@ -85,6 +92,9 @@ func movedSource(h *sysroot.Host, info string) string {
 	return ""
 }
 
+// emptyHash is RECORD's hash of a file that is empty.
+const emptyHash = "sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+
 // checkRecord compares RECORD with the disk: every file by existence, libraries and sources by
 // size too; nothing is hashed. What conda installs has other sizes than the wheel
 // that it was made of, so sizes count for pip and uv alone.
@@ -105,6 +115,8 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 		case f.Path == own:
 			itself = true
 			continue
+		case f.Hash == emptyHash && strings.HasSuffix(f.Path, "/__init__.py"):
+			continue // a package without it is one all the same (PEP 420)
 		case f.Path == "", strings.HasPrefix(f.Path, "../"), path.IsAbs(f.Path), strings.HasSuffix(f.Path, ".pyc"):
 			continue // programs are rewritten; byte code comes and goes
 		}

@@ -50,3 +50,19 @@ func TestAltered(t *testing.T) {
 		}
 	}
 }
+
+// A module that torch loads for an extension is missed where it is not there.
+func TestBackend(t *testing.T) {
+	for text, want := range map[string]string{
+		"[console_scripts]\nx = y:z\n\n[torch.backends]\ndevice_backend = torch_npu:_autoload\n": "torch_npu",
+		"[torch.backends]\n\n[console_scripts]\nx = y:z\n":                                       "",
+	} {
+		got := ""
+		if m := backend().FindStringSubmatch(text); m != nil {
+			got = m[1]
+		}
+		if got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -25,6 +25,13 @@ func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
 	return false
 }
 
+// HasModule reports whether a module of that name is in one of some directories of packages.
+func HasModule(h *sysroot.Host, sites []string, name string) bool {
+	return xslices.At(sites, func(site string) bool {
+		return h.Exists(site+"/"+name) || h.Exists(site+"/"+name+".py") || moduleFile(h, site, name) != ""
+	}) != nil
+}
+
 // dynload is the directory of the modules of Python's library that are machine code; "" where
 // they are a part of the program, as in builds that uv brings.
 func dynload(h *sysroot.Host, e Env) string {
@@ -54,10 +61,10 @@ func Compiled(h *sysroot.Host, e Env) (files, unbuilt []string) {
 	if dir == "" {
 		return nil, nil
 	}
-	for _, name := range names {
+	for _, name := range append(names, "zlib", "binascii") {
 		if file := moduleFile(h, dir, name); file != "" {
 			files = append(files, dir+"/"+file)
-		} else {
+		} else if name[0] == '_' { // the others may be a part of the program
 			unbuilt = append(unbuilt, name)
 		}
 	}
