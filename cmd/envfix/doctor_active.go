@@ -31,7 +31,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	case dir == "" && !pathRuns(activeEnv()):
 		return r // that is told
 	case dir == "":
-		r.Findings = append(r.Findings, beforeActive(program, "`python` of this shell is "+program+", of no environment"))
+		r.Findings = append(r.Findings, otherFirst(program, "`python` of this shell is "+program+", of no environment"))
 		return r
 	}
 	f.plan.machine.env = dir
@@ -40,7 +40,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 		return r
 	}
 	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // for tools, perhaps: its Python runs all the same
-		r.Findings = append(r.Findings, beforeActive(dir, "`python` runs another environment here, "+dir+", which has no torch"))
+		r.Findings = append(r.Findings, otherFirst(dir, "`python` runs another environment here, "+dir+", which has no torch"))
 		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
@@ -57,8 +57,8 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	return r
 }
 
-// beforeActive: the environment that is active is not the one that PATH leads to.
-func beforeActive(by, what string) doctor.Finding {
+// otherFirst: the environment that is active is not the one that PATH leads to.
+func otherFirst(by, what string) doctor.Finding {
 	active := activeEnv()
 	return doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: by,
 		Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
