@@ -137,7 +137,7 @@ func firstWish(dir string) string {
 		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
 		case err == nil && asksNothing(p):
 			silent = cmp.Or(silent, name)
-		case err == nil && p.Asks("torch") && !passedOver(dir, name):
+		case err == nil && p.Asks("torch") && !undocumented(dir, name):
 			return name
 		case first == "":
 			first = name // what is wrong with it is said where it is read
@@ -146,9 +146,9 @@ func firstWish(dir string) string {
 	return cmp.Or(first, silent)
 }
 
-// passedOver reports whether a project's own documents install from a list for pip, and never
+// undocumented reports whether a project's own documents install from a list for pip, and never
 // speak of an environment.yml that lies there as well.
-func passedOver(dir, name string) bool {
+func undocumented(dir, name string) bool {
 	if !isEnvironment(name) || !isFile(filepath.Join(dir, wishFiles[0])) {
 		return false
 	}
