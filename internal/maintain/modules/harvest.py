@@ -34,10 +34,12 @@ def main():
             m = re.match(r'(.+)-([^-]+)\.dist-info$', os.path.basename(d))
             if m and 'RECORD' in files: read.setdefault(re.sub(r'[-_.]+', '-', m[1]).lower(), {})[m[2]] = modules(os.path.join(d, 'RECORD'))
     out = ['python\t' + ' '.join(sorted(python))]
+    shared = {m.split('.')[0] for versions in read.values() for names in versions.values() for m in names if '.' in m}
     for name, versions in read.items():
         seen = set()
         for version in sorted(versions, key=lambda v: [int(n) for n in re.findall(r'\d+', v)], reverse=True):
-            if new := versions[version] - seen: out.append(f"{name}{'<=' if seen else '=='}{version}\t{' '.join(sorted(new))}")
+            new = versions[version] - seen - (shared if seen else set())  # an old wheel brought the whole of what is shared today
+            if new: out.append(f"{name}{'<=' if seen else '=='}{version}\t{' '.join(sorted(new))}")
             seen |= new
     with open(target, 'w', encoding='utf-8') as f: f.write(HEAD + ''.join(row + '\n' for row in sorted(out)))
 main()
