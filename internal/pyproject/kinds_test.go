@@ -174,7 +174,7 @@ func TestCondaForms(t *testing.T) {
 	}
 	p, err := Read([]byte("# conda list\nnumpy=1.21.2=py39h20f2e39_0\n_libgcc_mutex=0.1=main\npytorch=2.1.0=py3.9_cuda11.8_cudnn8.7.0_0\npython=3.9.7=h12debd9_1\nrich=13.0=pypi_0\n"+
 		"attrs @ file:///croot/attrs_1/work\n"), "requirements.txt", nil)
-	if err != nil || texts(p) != "numpy==1.21.2 | torch==2.1.0 | rich==13.0 | attrs" || p.Python != "3.9.7" {
+	if err != nil || texts(p) != "numpy==1.21.2 | torch==2.1.0 | rich==13.0 | attrs" || p.Python != "==3.9.7" {
 		t.Errorf("%q %q %v", texts(p), p.Python, err)
 	}
 	e, err = ReadPixi([]byte("[dependencies]\npython = \"<3.11\"\npytorch = {version = \">=2.2,<2.3\"}\n[pypi-dependencies]\neinops = \"*\"\n[feature.dev.dependencies]\nx = \"*\"\n"), "pixi.toml")

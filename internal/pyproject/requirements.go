@@ -117,8 +117,8 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 		return fmt.Errorf("%s: more than %d requirements: this is not a project's list", at, mostRequirements)
 	}
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
-	if name, version, build, ok := exported(s); ok {
-		return f.conda(name, version, build, at)
+	if name, build, ok := exported(s); ok {
+		return f.conda(s, name, build, at)
 	}
 	s, options, _ := strings.Cut(s, " --") // per-requirement options: --hash, --config-settings
 	q, err := pep508.Parse(s, at)
@@ -152,34 +152,28 @@ func builtAway(url string) bool {
 	})
 }
 
-// exported splits a line of `conda list --export`: numpy=1.21.2=py39h20f2e39_0.
-func exported(s string) (name, version, build string, ok bool) {
+// exported is a line of `conda list --export`, numpy=1.21.2=py39h20f2e39_0: its package and
+// its build.
+func exported(s string) (name, build string, ok bool) {
 	parts := strings.Split(s, "=")
 	if len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(s, " <>!~;[@") {
-		return "", "", "", false
+		return "", "", false
 	}
-	return parts[0], parts[1], parts[2], true
+	return parts[0], parts[2], true
 }
 
 // conda takes a line of conda's own list: its Python, its packages for Python. Libraries and
 // programs are conda's alone, and noted.
-func (f *lines) conda(name, version, build, at string) error {
-	switch {
-	case name == "python":
-		f.p.Python = version
-		return nil
-	case build != "pypi_0" && !strings.HasPrefix(build, "py"):
+func (f *lines) conda(line, name, build, at string) error {
+	if name != "python" && build != "pypi_0" && !strings.HasPrefix(build, "py") {
 		f.note(at, "%s is a package of conda's and is not followed", name)
 		return nil
-	case slices.Contains(torchNames, name):
-		name = "torch"
 	}
-	q, err := pep508.Parse(name+"=="+version, at)
-	if err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	f.p.Requirements = append(f.p.Requirements, q)
-	return nil
+	e := &Environment{}
+	err := e.add(line, at)
+	f.p.Python = cmp.Or(e.Python, f.p.Python)
+	f.p.Requirements = append(f.p.Requirements, e.Requirements...)
+	return err
 }
 
 // another reads a file that one names.
