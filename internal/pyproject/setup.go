@@ -27,13 +27,13 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	asked := prog.setupCall()
 	p := &Project{Builds: len(asked) > 0, TorchBuild: importsTorch().Match(content)}
 	r := reader{p: p, name: name}
-	f := finding{program: prog}
+	f := finding{program: prog, keys: map[string]bool{}}
 	f.expression(asked["python_requires"], true)
 	if len(f.texts) > 0 {
 		p.Python = strings.TrimSpace(f.texts[0])
 	}
 	found := func(e span) finding {
-		f := finding{program: prog}
+		f := finding{program: prog, keys: map[string]bool{}}
 		f.expression(e, false)
 		return f
 	}
@@ -49,7 +49,7 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 		return nil, err
 	}
 	texts := func(e span) []string { return found(e).texts }
-	return p, extras(&r, prog.dictionary(asked["extras_require"], 0), "extras_require.", groups, texts, take)
+	return p, extras(&r, prog.dictionary(asked["extras_require"], map[string]bool{}), "extras_require.", groups, texts, take)
 }
 
 // extras lists the extras of a project, and takes those that are asked for. lines are what
@@ -138,17 +138,18 @@ func (p *program) setupCall() map[string]span {
 			case a.is(1, "="):
 				out[a[0].text] = a[2:]
 			case a.is(0, "**"):
-				maps.Copy(out, p.dictionary(a[1:], 0))
+				maps.Copy(out, p.dictionary(a[1:], map[string]bool{}))
 			}
 		}
 	}
 	return out
 }
 
-// dictionary is what an expression that stands for a dict has at its keys.
-func (p *program) dictionary(e span, depth int) map[string]span {
+// dictionary is what an expression that stands for a dict has at its keys; seen are the
+// names on the way.
+func (p *program) dictionary(e span, seen map[string]bool) map[string]span {
 	out := map[string]span{}
-	if depth > 5 || len(e) == 0 {
+	if len(e) == 0 {
 		return out
 	}
 	switch {
@@ -163,12 +164,13 @@ func (p *program) dictionary(e span, depth int) map[string]span {
 			case len(entry) > 2 && (entry.is(1, ":") || entry.is(1, "=")):
 				out[entry[0].text] = entry[2:]
 			case entry.is(0, "**"):
-				maps.Copy(out, p.dictionary(entry[1:], depth+1))
+				maps.Copy(out, p.dictionary(entry[1:], seen))
 			}
 		}
-	case e[0].kind == 'n':
+	case e[0].kind == 'n' && !seen[e[0].text]: // else it is made of itself
+		seen[e[0].text] = true
 		for _, s := range p.named[e[0].text] {
-			maps.Copy(out, p.dictionary(s, depth+1))
+			maps.Copy(out, p.dictionary(s, seen))
 		}
 		maps.Copy(out, p.keyed[e[0].text])
 	}
@@ -178,10 +180,11 @@ func (p *program) dictionary(e span, depth int) map[string]span {
 // A finding is what an expression leads to.
 type finding struct {
 	*program
-	texts    []string   // strings of lists
-	files    [][]string // names of files that are read; each with those that it may mean, the likeliest first
-	computed bool       // a part of it is not known
-	seen     []string   // names on the way
+	texts    []string        // strings of lists
+	files    [][]string      // names of files that are read; each with those that it may mean, the likeliest first
+	computed bool            // a part of it is not known
+	seen     []string        // names on the way
+	keys     map[string]bool // what was selected on the way: table["key"]
 }
 
 // expression walks an expression; bare strings count where a single text is meant.
@@ -273,11 +276,16 @@ func (f *finding) subscript(e span, i int) int {
 		return end
 	}
 	key, table := inner[0][0].text, e[i-1].text
-	if entry, ok := f.dictionary(e[i-1:i], 0)[key]; ok {
+	at := table + "[" + key
+	if f.keys[at] || len(f.keys) > 100 {
+		return end // it is made of itself
+	}
+	f.keys[at] = true
+	if entry, ok := f.dictionary(e[i-1:i], map[string]bool{})[key]; ok {
 		f.expression(entry, false)
 		return end
 	}
-	all := finding{program: f.program}
+	all := finding{program: f.program, keys: f.keys}
 	all.name(table, false)
 	for _, line := range all.texts {
 		if q, err := pep508.Parse(line, ""); err == nil && q.Name == machine.NormalName(key) {

@@ -89,3 +89,16 @@ func TestThreat16ProjectFiles(t *testing.T) {
 		}
 	}
 }
+
+// A table that is made of itself ends the reading of no setup.py.
+func TestThreatSetupOfItself(t *testing.T) {
+	for _, text := range []string{
+		"info = {}\ninfo['package'] = info['package'] + info['line']\ninfo['line'] = info['package']\nsetup(install_requires=[info['package'], 'numpy'])\n",
+		strings.Repeat("a = a\n", 100) + "setup(install_requires=['numpy'], extras_require=a)\n",
+		"a = {'x': b['y']}\nb = {'y': a['x'], 'z': [a['q'], b['w']]}\nsetup(install_requires=b['z'] + b['y'] + ['numpy'])\n",
+	} {
+		if p, err := ReadSetup([]byte(text), "setup.py", nil); err != nil || !p.Asks("numpy") {
+			t.Errorf("%v %v", p, err)
+		}
+	}
+}
