@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 )
 
@@ -28,10 +29,7 @@ func (b *builder) activate() {
 	if len(lines) == 0 || b.h.Platform.OS == "windows" {
 		return
 	}
-	path := gen + "/bin/activate"
-	if b.isConda() {
-		path = gen + "/etc/conda/activate.d/envfix.sh" // `conda activate` reads what lies there
-	}
+	path := say.Either(b.isConda(), gen+"/etc/conda/activate.d/envfix.sh", gen+"/bin/activate") // `conda activate` reads what lies there
 	s := plan.Step{
 		ID:    "activate",
 		Title: "keep shadowing libraries out where the environment is active",
@@ -63,10 +61,7 @@ func Activated(variable, value string, fixes []plan.EnvFix) string {
 
 // separators are what stands between the entries of a variable.
 func separators(variable string) string {
-	if variable == "LD_PRELOAD" {
-		return ": " // ld.so(8)
-	}
-	return ":"
+	return say.Either(variable == "LD_PRELOAD", ": ", ":") // ld.so(8)
 }
 
 // isConda reports whether the steps work on a conda environment.
@@ -86,10 +81,7 @@ func activateLine(f plan.EnvFix) string {
 	switch f.Variable {
 	case "LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD":
 	case "PYTHONHOME":
-		if f.Action == "remove" {
-			return "unset PYTHONHOME"
-		}
-		return ""
+		return say.If(f.Action == "remove", "unset PYTHONHOME")
 	case "PYTHONNOUSERSITE":
 		return "export PYTHONNOUSERSITE='" + f.Value + "'"
 	default:

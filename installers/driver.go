@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 	"envfix/resolver"
 )
@@ -28,10 +29,7 @@ func (b *builder) driverSteps() bool {
 	before := len(b.steps)
 	switch env := b.h.Platform.Environment; {
 	case env == machine.WSL2 || b.h.Platform.OS == "windows":
-		where := "in Windows"
-		if env == machine.WSL2 {
-			where = "in Windows, since WSL has no driver of its own"
-		}
+		where := say.Either(env == machine.WSL2, "in Windows, since WSL has no driver of its own", "in Windows")
 		b.manualDriver(where + ": " + driverAdvice(d))
 	case env == machine.Container || env == machine.ContainerBuild:
 		b.manualDriver("a container takes the driver of its host: there, " + driverAdvice(d) + ", and start the container with GPU access")
@@ -232,10 +230,7 @@ func cudaRepo(distro, arch string) string {
 }
 
 func cudaArch(arch string) string {
-	if arch == "aarch64" {
-		return "sbsa"
-	}
-	return arch
+	return say.Either(arch == "aarch64", "sbsa", arch)
 }
 
 func majorOf(v string) string {

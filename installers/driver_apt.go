@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 )
 
 // keepFiles makes dpkg keep changed configuration files instead of asking.
@@ -31,10 +32,7 @@ func (r *recipe) addHeaders() {
 // under Secure Boot. NVIDIA's own repository must not be mixed with them: its
 // packages have no branch in their names from 590 on.
 func ubuntu(branch string, open bool, kernel string) *recipe {
-	name := "nvidia-driver-" + branch
-	if open {
-		name += "-open"
-	}
+	name := "nvidia-driver-" + branch + say.If(open, "-open")
 	r := apt(name, kernel)
 	r.prepare = []plan.Step{prepare("the lists of packages must be new", "apt-get", "update")}
 	r.addHeaders()

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 )
 
 // repositoryKeys names the key that signs each of NVIDIA's rpm repositories, as
@@ -45,10 +46,7 @@ func (b *builder) repository(name, dir string) ([]plan.Step, string) {
 }
 
 func metaPackage(open bool) string {
-	if open {
-		return "nvidia-open"
-	}
-	return "cuda-drivers"
+	return say.Either(open, "nvidia-open", "cuda-drivers")
 }
 
 // replaces reports whether there is a driver that the new one takes the place of.
@@ -93,10 +91,7 @@ func (b *builder) redhat(branch string, open bool) (*recipe, string) {
 		return nil, why
 	}
 	if repo != "rhel10" {
-		stream := "nvidia-driver:" + branch + "-dkms"
-		if open {
-			stream = "nvidia-driver:" + branch + "-open"
-		}
+		stream := say.Either(open, "nvidia-driver:"+branch+"-open", "nvidia-driver:"+branch+"-dkms")
 		r.prepare = append(r.prepare, prepare("another stream of drivers may be enabled", "dnf", "module", "reset", "-y", "nvidia-driver"),
 			prepare("it keeps the system on driver "+branch, "dnf", "module", "enable", "-y", stream))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -146,10 +147,7 @@ func pythonVariables(h machine.Machine) []plan.EnvFix {
 	if v := h.Env["PYTHONHOME"]; v != "" {
 		fixes = append(fixes, plan.EnvFix{Variable: "PYTHONHOME", Action: "remove", Value: v, Why: "the environment's Python would take another standard library"})
 	}
-	sep := ":"
-	if h.Platform.OS == "windows" {
-		sep = ";"
-	}
+	sep := say.Either(h.Platform.OS == "windows", ";", ":")
 	for entry := range strings.SplitSeq(h.Env["PYTHONPATH"], sep) {
 		if strings.Contains(entry, "site-packages") || strings.Contains(entry, "dist-packages") {
 			fixes = append(fixes, plan.EnvFix{Variable: "PYTHONPATH", Action: "remove", Value: entry, Why: "its packages would come before the environment's"})

@@ -4,16 +4,14 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
 func (b *builder) bin() string {
-	if b.h.Platform.OS == "windows" {
-		return "Scripts"
-	}
-	return "bin"
+	return say.Either(b.h.Platform.OS == "windows", "Scripts", "bin")
 }
 
 // unseen reports whether nobody looked which programs the machine has: it was described.

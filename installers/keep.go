@@ -116,7 +116,7 @@ func (b *builder) leavesOut() bool {
 func (c *keeper) sort(out *plan.Keep) {
 	_, seeded := byManager[c.b.t.Manager].(pip)
 	for _, d := range c.held.Dists {
-		to, chosen := c.b.becomes(d.Name)
+		to, chosen := becomes(c.b.choice, d.Name)
 		switch {
 		case chosen:
 			if d.Version != to || to == "" {
@@ -144,10 +144,10 @@ func (c *keeper) sort(out *plan.Keep) {
 
 // becomes is the version of a package that is chosen: torch's as torch itself says it,
 // whatever its index calls it.
-func (b *builder) becomes(name string) (to string, chosen bool) {
-	to, chosen = b.choice.Packages[name]
-	if _, label := version.SplitLocal(to); name == "torch" && to != "" && label == "" && b.choice.Build != "mps" {
-		to += "+" + b.choice.Build
+func becomes(c *resolver.Choice, name string) (to string, chosen bool) {
+	to, chosen = c.Packages[name]
+	if _, label := version.SplitLocal(to); name == "torch" && to != "" && label == "" && c.Build != "mps" {
+		to += "+" + c.Build
 	}
 	return to, chosen
 }
@@ -290,10 +290,7 @@ func (c *keeper) linked(d machine.HeldDist) string {
 }
 
 func cudaWords(cuda string) string {
-	if cuda == "" {
-		return "no CUDA"
-	}
-	return "CUDA " + cuda
+	return say.Either(cuda == "", "no CUDA", "CUDA "+cuda)
 }
 
 // sameTorch reports whether code that was compiled against an installed torch loads

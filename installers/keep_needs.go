@@ -10,6 +10,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -119,10 +120,7 @@ func (c *keeper) askedVersion(name string) string {
 func admits(q pep508.Requirement, ver string) bool {
 	public, label := version.SplitLocal(ver)
 	v, err := version.ParsePython(public)
-	if err != nil || v.IsPreRelease() {
-		return true
-	}
-	return q.Spec.Admits(v) && (q.Label == "" || label == "" || q.Label == label)
+	return err != nil || v.IsPreRelease() || q.Spec.Admits(v) && (q.Label == "" || label == "" || q.Label == label)
 }
 
 func exactly(q pep508.Requirement, ver string) bool {
@@ -131,10 +129,7 @@ func exactly(q pep508.Requirement, ver string) bool {
 }
 
 func specWords(q pep508.Requirement) string {
-	if q.Label != "" {
-		return q.Spec.String() + "+" + q.Label
-	}
-	return q.Spec.String()
+	return say.Either(q.Label != "", q.Spec.String()+"+"+q.Label, q.Spec.String())
 }
 
 // fill writes the decisions down.

@@ -75,10 +75,7 @@ func (b *builder) sizeOf(name string) int64 {
 }
 
 func verb(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
+	return say.Either(n == 1, one, more)
 }
 
 // again is one call of the installer that resolves nothing.

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -113,9 +114,7 @@ func withoutSecret(url string) (bare string, secret bool) {
 		return url, false
 	}
 	bare = strings.TrimPrefix(scheme+"://", "://") + host[at+1:]
-	if slash {
-		bare += "/" + path
-	}
+	bare += say.If(slash, "/"+path)
 	return bare, true
 }
 
@@ -178,10 +177,7 @@ func (s sources) certificates(env map[string]string, reads string) {
 		names = append([]string{"PIP_CERT"}, names...) // pip's own name, which --isolated makes it ignore
 	}
 	for _, name := range names {
-		bundle := s.env[name]
-		if name == "PIP_CERT" {
-			bundle = s.pipCert
-		}
+		bundle := say.Either(name == "PIP_CERT", s.pipCert, s.env[name])
 		if bundle != "" {
 			env[reads] = bundle
 			return

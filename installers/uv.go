@@ -1,10 +1,12 @@
 package installers
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"envfix/internal/plan"
+	"envfix/internal/say"
 )
 
 // uvBytes is what uv's own wheel takes to receive; on disk it is about three
@@ -52,10 +54,7 @@ func (u uv) fetched(b *builder) string {
 	run := func(args ...string) *plan.Run {
 		return &plan.Run{Argv: append([]string{"{envfix}", "__bring"}, args...), Env: b.src.online(u)}
 	}
-	from := b.t.Bring
-	if b.src.defaultIndex != "" {
-		from = b.src.defaultIndex
-	}
+	from := cmp.Or(b.src.defaultIndex, b.t.Bring)
 	b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv",
 		Why: "there is neither uv nor a Python; one program, for envfix alone, checked by the index's hash", Bytes: uvBytes, Disk: 2 * uvBytes,
 		Run: run("--default-index", from, "uv", "{tools}/uv")})
@@ -71,10 +70,7 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 	py := here.Path
 	if !found {
 		py = b.choice.Python
-		why := "there is no interpreter of " + py
-		if unseen(b.r, b.h) {
-			why = "nobody looked whether that machine has one"
-		}
+		why := say.Either(unseen(b.r, b.h), "nobody looked whether that machine has one", "there is no interpreter of "+py)
 		b.add(plan.Step{ID: "python", Title: "bring Python " + py, Why: why + "; uv keeps its own beside the system's",
 			Run: &plan.Run{Argv: u.command(b, exe, "python", "install", py), Env: b.src.online(u)}, Bytes: 0})
 	}

@@ -154,10 +154,7 @@ func (b *builder) prove() {
 }
 
 func (b *builder) aside() string {
-	if b.t.InPlace {
-		return "there is none in " + b.t.Dir
-	}
-	return "beside the one in use, which stays as it is until the last step"
+	return say.Either(b.t.InPlace, "there is none in "+b.t.Dir, "beside the one in use, which stays as it is until the last step")
 }
 
 // install completes s, one call of the installer with one index, and adds it.
@@ -247,10 +244,7 @@ func (b *builder) pin(name, public, label string) string {
 		return name + " @ " + url
 	}
 	pin := name + extras(b.r, name) + say.With("==", public, "")
-	if rank(name) < len(family) && b.choice.Index == nil {
-		return pin
-	}
-	return pin + say.With("+", label, "")
+	return say.Either(rank(name) < len(family) && b.choice.Index == nil, pin, pin+say.With("+", label, ""))
 }
 
 // requirements returns what comes from torch's index, the exact pins that keep
@@ -316,10 +310,7 @@ func rank(name string) int {
 
 func extras(r resolver.Request, name string) string {
 	q, ok := xslices.Find(r.Requirements, func(q pep508.Requirement) bool { return q.Name == name && len(q.Extras) > 0 })
-	if !ok {
-		return ""
-	}
-	return "[" + strings.Join(q.Extras, ",") + "]"
+	return say.If(ok, "["+strings.Join(q.Extras, ",")+"]")
 }
 
 // gen is the environment that the steps work on: the one that is built aside, or

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -93,8 +94,5 @@ func (m *Matrix) alternatives(r *Release, os, tool string) string {
 			}
 		}
 	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return strings.Join(out, ", ")
+	return say.Either(len(out) == 0, "none", strings.Join(out, ", "))
 }

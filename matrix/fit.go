@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -51,10 +52,7 @@ func tagAdmits(tag, python string) bool {
 	case abi == "abi3":
 		return !free && strings.HasPrefix(interpreter, "cp"+major) && atMost(strings.TrimPrefix(interpreter, "cp"+major), n)
 	}
-	want := "cp" + major + minor
-	if free {
-		want += "t"
-	}
+	want := "cp" + major + minor + say.If(free, "t")
 	return interpreter == want
 }
 

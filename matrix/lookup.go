@@ -192,12 +192,7 @@ func (m *Matrix) Release(torch string) (*Release, bool) {
 
 // Build returns a build of a release; ok is false where there is none.
 func (r *Release) Build(label, os, arch string) (*Build, bool) {
-	for _, b := range r.Builds {
-		if b.Label == label && b.OS == os && b.Arch == arch {
-			return b, true
-		}
-	}
-	return nil, false
+	return xslices.Find(r.Builds, func(b *Build) bool { return b.Label == label && b.OS == os && b.Arch == arch })
 }
 
 // Companion returns the version of a companion of a build, and whether there is

@@ -211,13 +211,7 @@ func isLine(w string) bool {
 func isBoard(w string) bool { return w == "laptop" || w == "max-q" || w == "super" || w == "ti" }
 
 func without(words []string, drop ...func(string) bool) []string {
-	var out []string
-	for _, w := range words {
-		if !slices.ContainsFunc(drop, func(f func(string) bool) bool { return f(w) }) {
-			out = append(out, w)
-		}
-	}
-	return out
+	return xslices.Filter(words, func(w string) bool { return !slices.ContainsFunc(drop, func(f func(string) bool) bool { return f(w) }) })
 }
 
 func sameWords(q, n []string) bool { return slices.Equal(q, n) }

@@ -3,6 +3,7 @@ package matrix
 import (
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -19,10 +20,7 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		}
 	})
 	table(r, rows, "files", &m.Files, func(o object, f Files, add func(Files)) {
-		var versions []string
-		for _, v := range values(o, "versions", version.ParsePython) {
-			versions = append(versions, v.String())
-		}
+		versions := text.Each(values(o, "versions", version.ParsePython), func(v version.Python) string { return v.String() })
 		f.Versions = strings.Join(versions, " ")
 		f.OS, f.Arch, _ = strings.Cut(o.text("on"), "-")
 		add(f)
@@ -128,9 +126,7 @@ func (c *checker) files(f Files, seen map[string]string) {
 	c.wrong(f.Package == "" || f.Versions == "" || !f.Sdist && f.Tags == "", f.Source, "files have a package, versions, and tags or sdist")
 	for _, v := range strings.Fields(f.Versions) {
 		key := strings.Join([]string{f.Package, v, f.OS, f.Arch, f.Glibc.String(), f.Musl.String(), f.MacOS.String(), f.Requires.String()}, " ")
-		if f.Sdist {
-			key += " sdist"
-		}
+		key += say.If(f.Sdist, " sdist")
 		if at, twice := seen[key]; twice {
 			c.fault(f.Source, "%s is there twice; the other is at %s", key, at)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -113,10 +114,7 @@ format: 1
 wheels:
 `)
 	for _, w := range sets {
-		os := ""
-		if w.OS != "linux" {
-			os = "os: " + w.OS + ", "
-		}
+		os := say.If(w.OS != "linux", "os: "+w.OS+", ")
 		fmt.Fprintf(&b, "- {torch: %q, %sarch: %q, count: %d, bytes: %d, sha256: %q}\n", w.Torch, os, w.Arch, w.Count, w.Bytes, w.SHA256)
 	}
 	return b.Bytes()

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -25,10 +26,7 @@ type Fault struct {
 
 // String returns "file:line: text".
 func (f Fault) String() string {
-	if f.Line == 0 {
-		return f.File + ": " + f.Text
-	}
-	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
+	return say.Either(f.Line == 0, f.File+": "+f.Text, fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text))
 }
 
 // maxDepth bounds the nesting of a file; the deepest of ours is 6.

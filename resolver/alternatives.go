@@ -73,9 +73,7 @@ func (s advice) otherPublishers(o *outcome) []string {
 	gpus := s.p.vendor(machine.NVIDIA)
 	var out []string
 	if len(s.p.req.packages) == 0 { // what the channel has of them is not known
-		for _, b := range s.condaServes(gpus) {
-			out = append(out, condaText(b, gpus))
-		}
+		out = append(out, text.Each(s.condaServes(gpus), func(b *matrix.Build) string { return condaText(b, gpus) })...)
 	}
 	return slices.Concat(out, s.publishedElsewhere(o), s.sourceBuilds(gpus))
 }

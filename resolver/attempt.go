@@ -181,9 +181,7 @@ func (q *attempt) natively(b *matrix.Build) bool {
 // arches is what torch._C._cuda_getArchFlags() prints for a build.
 func arches(b *matrix.Build) []string {
 	out := text.Each(b.Native, func(c matrix.Code) string { return "sm_" + c.SM.Code() + c.Suffix })
-	for _, c := range b.PTX {
-		out = append(out, "compute_"+c.SM.Code()+c.Suffix)
-	}
+	out = append(out, text.Each(b.PTX, func(c matrix.Code) string { return "compute_" + c.SM.Code() + c.Suffix })...)
 	return out
 }
 

@@ -104,11 +104,7 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 	}
 	for i, r := range m.Releases {
 		c.rank[r] = i
-		for _, b := range r.Builds {
-			if b.OS == p.OS && b.Arch == p.Arch {
-				c.wheels = append(c.wheels, b)
-			}
-		}
+		c.wheels = append(c.wheels, xslices.Filter(r.Builds, func(b *matrix.Build) bool { return b.OS == p.OS && b.Arch == p.Arch })...)
 	}
 	c.noneSeen = !slices.ContainsFunc(c.wheels, func(b *matrix.Build) bool { return b.Status != matrix.NotSeen })
 	return c

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/managers"
+	"envfix/internal/say"
 )
 
 // conda-forge beside the wheels: it is named where it serves what no wheel does, and
@@ -69,9 +70,6 @@ func (s chooser) condaBeside(o *outcome) []string {
 	if c == nil || c.Channel != managers.CondaForge || o.Decision == Install && c.Build == cpu {
 		return nil
 	}
-	name := "pytorch " + c.Torch
-	if c.CUDA != "" {
-		name += " with CUDA " + c.CUDA
-	}
+	name := "pytorch " + c.Torch + say.With(" with CUDA ", c.CUDA, "")
 	return []string{fmt.Sprintf("conda-forge, since %s: %s (`--manager conda`)", s.condaUser(), name)}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -219,10 +220,7 @@ func (s chooser) jetpack() string {
 			}
 		}
 	}
-	if driver >= 580 {
-		return "jetpack7"
-	}
-	return ""
+	return say.If(driver >= 580, "jetpack7")
 }
 
 // jetpackLibc is the C library of the Ubuntu that each JetPack is, by which one is

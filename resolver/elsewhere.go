@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -84,17 +85,11 @@ func matchCUDA(list []string, b *matrix.Build) string {
 			return c
 		}
 	}
-	if len(list) == 0 {
-		return label
-	}
-	return ""
+	return say.If(len(list) == 0, label)
 }
 
 func abiOf(b *matrix.Build) string {
-	if b.Glibc.Less(manylinux228()) {
-		return "FALSE"
-	}
-	return "TRUE"
+	return say.Either(b.Glibc.Less(manylinux228()), "FALSE", "TRUE")
 }
 
 // Unbuildable says that neither a package's wheels elsewhere nor its sources hold code for
@@ -315,9 +310,7 @@ func (q packages) published(name string, versions []version.Python, b *matrix.Bu
 // where none is known the one that it names, else one zero version.
 func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
 	known := slices.Clone(q.a.p.versionsOf(r.Name))
-	for _, e := range q.a.p.wheels(r.Name) {
-		known = append(known, e.Version)
-	}
+	known = append(known, text.Each(q.a.p.wheels(r.Name), func(e *matrix.Extension) version.Python { return e.Version })...)
 	known = slices.DeleteFunc(known, func(v version.Python) bool { return !q.a.p.cache.admits(r.Spec, v) })
 	slices.SortFunc(known, func(a, b version.Python) int { return b.Compare(a) })
 	out := slices.CompactFunc(known, func(a, b version.Python) bool { return a.Compare(b) == 0 })
@@ -360,16 +353,9 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
 	}
-	toolkit := "the CUDA toolkit " + b.CUDA.MajorMinor() + ", then "
-	if b.CUDA.IsZero() {
-		toolkit = ""
-	}
+	toolkit := say.If(!b.CUDA.IsZero(), "the CUDA toolkit "+b.CUDA.MajorMinor()+", then ")
 	s := fmt.Sprintf("source build of %s beside %s: %s`%s`", name, torchName(b), toolkit, text)
-	if e.Kind == "build" && e.Note != "" {
-		s += "; " + e.Note
-	}
-	if e.Cost != "" {
-		s += " (" + e.Cost + ")"
-	}
+	s += say.If(e.Kind == "build" && e.Note != "", "; "+e.Note)
+	s += say.With(" (", e.Cost, ")")
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -197,10 +198,7 @@ func (s advice) installedWarnings(o *outcome) []string {
 	for _, p := range s.p.h.Installed {
 		public, label := version.SplitLocal(p.Version)
 		if machine.NormalName(p.Name) == "torch" {
-			kept := ""
-			if public == c.Torch && c.Channel == "pip" {
-				kept = "; pip and uv would keep it, because a local label never decides"
-			}
+			kept := say.If(public == c.Torch && c.Channel == "pip", "; pip and uv would keep it, because a local label never decides")
 			if label != "" && label != c.Build {
 				out = append(out, fmt.Sprintf("torch %s is installed%s: it is replaced by the %s build", text.Cut(p.Version, 80), kept, c.Build))
 			}

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -32,11 +33,7 @@ func (q packages) whatCode(e *matrix.Extension) code {
 	older, newer := q.neighbours(e, func(o *matrix.Extension) bool {
 		return c.cuda != "" && len(o.Native)+len(o.PTX) > 0 && major(o.CUDA) == major(c.cuda) && len(o.TorchLabels) == 0
 	})
-	for _, o := range []*matrix.Extension{newer, older} {
-		if o != nil {
-			c.rows = append(c.rows, o)
-		}
-	}
+	c.rows = append(c.rows, xslices.Filter([]*matrix.Extension{newer, older}, func(o *matrix.Extension) bool { return o != nil })...)
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -216,10 +217,7 @@ func (q fits) frameworkFor(r pep508.Requirement, b *matrix.Build) (*matrix.Build
 
 // noneOf says that a framework has no build of the kind that is sought.
 func (q fits) noneOf(name string) string {
-	kind := "GPU"
-	if q.a.accel != cuda {
-		kind = "CPU"
-	}
+	kind := say.Either(q.a.accel != cuda, "CPU", "GPU")
 	return fmt.Sprintf("%s has no %s build for %s %s", name, kind, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 }
 
@@ -286,10 +284,7 @@ func (q fits) frameworkWord(b *matrix.Build) string {
 			out = append(out, fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), ask(r, f), gpuNames(q.a.gpus)))
 		}
 	}
-	if len(out) == 0 {
-		return "it is installed as it was asked for"
-	}
-	return strings.Join(out, "; ")
+	return say.Either(len(out) == 0, "it is installed as it was asked for", strings.Join(out, "; "))
 }
 
 // frameworkWarnings are what the rows of the frameworks beside a build warn of.

@@ -72,9 +72,7 @@ func (s naming) checkNames() error {
 func (s naming) famous() []string {
 	out := append([]string{"torch", triton, "numpy", "transformers", "accelerate", "diffusers", "lightning", "safetensors", "huggingface-hub"},
 		companions...)
-	for _, f := range s.p.m.Frameworks {
-		out = append(out, plainName(f.Package))
-	}
+	out = append(out, text.Each(s.p.m.Frameworks, func(f matrix.Framework) string { return plainName(f.Package) })...)
 	for _, e := range s.p.m.Extensions {
 		if !e.Torch.IsZero() {
 			out = append(out, e.Package)

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -245,10 +246,7 @@ func (s advice) labelsAsked() bool { return len(s.p.req.labelled()) > 0 }
 
 func plural(reqs []pep508.Requirement) string {
 	labels := strings.Join(xslices.Once(text.Each(reqs, func(r pep508.Requirement) string { return "+" + r.Label })), ", ")
-	if strings.Contains(labels, ", ") {
-		return "s " + labels
-	}
-	return " " + labels
+	return say.Either(strings.Contains(labels, ", "), "s "+labels, " "+labels)
 }
 
 // askedNames are the packages other than torch that were named.

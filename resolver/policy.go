@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -60,10 +61,7 @@ func (p *Policy) Text() string {
 			parts = append(parts, list.what+strings.Join(list.items, ", "))
 		}
 	}
-	if len(parts) == 0 {
-		return "it says nothing"
-	}
-	return text.Cut(strings.Join(parts, "; "), 300)
+	return say.Either(len(parts) == 0, "it says nothing", text.Cut(strings.Join(parts, "; "), 300))
 }
 
 func (p *Policy) leastDriver() version.Dotted {

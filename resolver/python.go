@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -37,10 +38,7 @@ func (p py) String() string {
 	if p.major == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("%d.%d", p.major, p.minor)
-	if p.free {
-		s += "t"
-	}
+	s := fmt.Sprintf("%d.%d", p.major, p.minor) + say.If(p.free, "t")
 	return s
 }
 

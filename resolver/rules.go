@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -251,10 +252,7 @@ func (q *attempt) servesCPU(b *matrix.Build) bool {
 
 func otherKind(q *attempt, b *matrix.Build) string {
 	kind := map[string]string{cuda: "is for NVIDIA GPUs", rocm: "is for AMD GPUs", xpu: "is for Intel GPUs", mps: "is for Apple GPUs", cpu: "does not use a GPU"}[accelOf(b.Label)]
-	if q.accel == cpu {
-		return kind + "; there is none to use"
-	}
-	return kind + "; here is " + gpuNames(q.gpus)
+	return say.Either(q.accel == cpu, kind+"; there is none to use", kind+"; here is "+gpuNames(q.gpus))
 }
 
 func gpuCodeWord(q *attempt, b *matrix.Build) string {

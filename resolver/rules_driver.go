@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -57,17 +58,11 @@ func driverFloorWord(q *attempt, b *matrix.Build) string {
 }
 
 func column(d driver) string {
-	if d.windows {
-		return ", Windows driver"
-	}
-	return ""
+	return say.If(d.windows, ", Windows driver")
 }
 
 func driverText(d driver) string {
-	if d.version.IsZero() {
-		return "none"
-	}
-	return d.version.String()
+	return say.Either(d.version.IsZero(), "none", d.version.String())
 }
 
 // driverGPURule: this driver drives every GPU in use. It ends at both ends: a
@@ -157,10 +152,7 @@ func (s *problem) onlyModule(g machine.GPU) string {
 // moduleFor returns the flavour to install: the open one wherever the GPUs can
 // use it, which is what NVIDIA recommends from branch 560 on.
 func (s *problem) moduleFor(gpus []machine.GPU) string {
-	if slices.ContainsFunc(gpus, s.closedOnly) {
-		return "proprietary"
-	}
-	return "open"
+	return say.Either(slices.ContainsFunc(gpus, s.closedOnly), "proprietary", "open")
 }
 
 // jitRule: PTX made by a newer toolkit does not load on an older driver. It

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -63,10 +64,7 @@ func companionsWord(q *attempt, b *matrix.Build) string {
 	if len(parts) == 0 {
 		return "nothing else was asked for"
 	}
-	verb := " load"
-	if len(parts) == 1 {
-		verb = " loads"
-	}
+	verb := say.Either(len(parts) == 1, " loads", " load")
 	return strings.Join(parts, ", ") + verb + " beside it"
 }
 

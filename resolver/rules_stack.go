@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
@@ -48,10 +49,7 @@ func stackWord(q *attempt, b *matrix.Build) string {
 	if len(proven) == 0 {
 		return "nobody has read its libraries: not proven"
 	}
-	s := "code for every GPU in " + strings.Join(proven, ", ")
-	if len(unread) > 0 {
-		s += "; not read: " + strings.Join(unread, ", ")
-	}
+	s := "code for every GPU in " + strings.Join(proven, ", ") + say.If(len(unread) > 0, "; not read: "+strings.Join(unread, ", "))
 	return s
 }
 
@@ -155,10 +153,7 @@ func (q *attempt) defectWarnings(b *matrix.Build) []string {
 	for i := range q.p.m.Defects {
 		d := &q.p.m.Defects[i]
 		if !q.fatal(d) && (d.Package == "torch" || q.requires(d.Package)) && q.hits(d, b) {
-			w := d.Effect
-			if d.Remedy != "" {
-				w += "; what helps: " + d.Remedy
-			}
+			w := d.Effect + say.With("; what helps: ", d.Remedy, "")
 			out = append(out, w)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/say"
 	"envfix/internal/update"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -156,10 +157,7 @@ func sign(key minisign.PrivateKey, file string) error {
 	}
 	s := minisign.SignWithComments(key, b, "envfix "+filepath.Base(file), "signature of envfix's compatibility data")
 	for n := 1; n <= 5; n++ {
-		name := file + ".minisig"
-		if n > 1 {
-			name = fmt.Sprintf("%s.%d.minisig", file, n)
-		}
+		name := say.Either(n > 1, fmt.Sprintf("%s.%d.minisig", file, n), file+".minisig")
 		err := create(name, s, 0o644)
 		if !errors.Is(err, fs.ErrExist) {
 			return err

@@ -20,6 +20,7 @@ import (
 	"envfix/internal/reach"
 	"envfix/internal/system"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/version"
 
 	"github.com/urfave/cli/v2"
@@ -126,9 +127,7 @@ func bringPython(ctx context.Context, dir string) error {
 	var beside []string
 	for _, lib := range []string{"/usr/lib/*-linux-gnu*", "/lib/*-linux-gnu*"} {
 		found, _ := filepath.Glob(dir + lib) // the pattern is well-formed
-		for _, at := range found {
-			beside = append(beside, strings.Replace(at, dir, "$ORIGIN/../..", 1))
-		}
+		beside = append(beside, text.Each(found, func(at string) string { return strings.Replace(at, dir, "$ORIGIN/../..", 1) })...)
 	}
 	return inTurn(ctx, []string{dir + "/usr/bin/patchelf", "--force-rpath", "--set-rpath", strings.Join(beside, ":"), python},
 		[]string{python, "-I", "-c", "import ctypes, sqlite3, ssl"})

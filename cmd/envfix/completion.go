@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/managers"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
@@ -181,9 +182,7 @@ func flagValues(flag string) []string {
 		var builds []string
 		m := matrix.Embedded()
 		for _, r := range m.Releases[:min(12, len(m.Releases))] { // of older ones nobody types the label first
-			for _, b := range r.Builds {
-				builds = append(builds, b.Label)
-			}
+			builds = append(builds, text.Each(r.Builds, func(b *matrix.Build) string { return b.Label })...)
 		}
 		slices.Sort(builds)
 		return slices.Compact(builds)

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 )
@@ -99,9 +100,7 @@ func lessFlags(args []string, flags ...string) []string {
 // first part.
 func restOf(p *plan.Plan) string {
 	argv := []string{"envfix", "apply"}
-	for _, q := range p.Basis.Request.Requirements {
-		argv = append(argv, q.Text)
-	}
+	argv = append(argv, text.Each(p.Basis.Request.Requirements, func(q pep508.Requirement) string { return q.Text })...)
 	t := p.Target
 	t.InPlace = t.InPlace && p.Basis.Facts.Platform.OS == "linux" // elsewhere there is no other way
 	argv = slices.Concat(argv, describe.Words(p.Basis.Request).Args(), describe.Args(append(targetTable(), carryTable()...), t))

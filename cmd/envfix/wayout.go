@@ -14,6 +14,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/plan"
 	"envfix/internal/reach"
+	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -60,10 +61,7 @@ func (f lockCall) wayOut(t *team.Team, old *lock.Lock, err error) error {
 		other.Defaults = maps.Clone(f.wish.Defaults)
 		other.Defaults["index"] = "default"
 		chosen, err := t.Chosen(other, old)
-		if err != nil || f.wish.Defaults["index"] != "" {
-			return ""
-		}
-		return "all from the default index (" + strings.Join(chosen, "; ") + ")"
+		return say.If(err == nil && f.wish.Defaults["index"] == "", "all from the default index ("+strings.Join(chosen, "; ")+")")
 	})
 }
 

@@ -143,9 +143,7 @@ func (m host) holds(ctx context.Context, manager string) (out []release) {
 	switch manager {
 	case "apt-get":
 		said, _ := m.output(ctx, []string{"apt-mark", "showhold"})
-		for _, name := range strings.Fields(said) {
-			out = append(out, release{name: name})
-		}
+		out = append(out, text.Each(strings.Fields(said), func(name string) release { return release{name: name} })...)
 	case "dnf":
 		said, _ := m.output(ctx, []string{"dnf", "-q", "versionlock", "list"}) // dnf4 without the plugin: nothing is locked
 		out = append(locks(said), m.excludes()...)

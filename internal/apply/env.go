@@ -16,6 +16,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
@@ -235,10 +236,7 @@ func (e *Env) Current() string {
 	if filepath.IsAbs(to) { // as the scripts of `plan --sh` write it
 		id, yes = e.among(to)
 	}
-	if !yes || strings.Contains(id, "/") {
-		return ""
-	}
-	return id
+	return say.If(yes && !strings.Contains(id, "/"), id)
 }
 
 // among is the id of a directory among the generations, as a link names it whole.

@@ -12,6 +12,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
@@ -158,9 +159,7 @@ func (f *follower) doing() string {
 		largest := slices.MaxFunc(f.files, func(a, b file) int { return cmp.Compare(a.bytes, b.bytes) })
 		what += " " + largest.name
 	}
-	if f.host != "" {
-		what += " from " + f.host
-	}
+	what += say.With(" from ", f.host, "")
 	return what
 }
 

@@ -79,8 +79,6 @@ func (i *Imports) words() (out []string) {
 			out = append(out, fmt.Sprintf("missing: %s: it is not known here what brings it", m.Module))
 		}
 	}
-	for _, f := range i.Failed {
-		out = append(out, fmt.Sprintf("not importable: %s: %s", f.Module, f.Why))
-	}
+	out = append(out, text.Each(i.Failed, func(f FailedImport) string { return fmt.Sprintf("not importable: %s: %s", f.Module, f.Why) })...)
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
@@ -24,9 +25,7 @@ func fromInstaller(title string, e *system.ExitError, log string) *fail.Error {
 	} else if i := slices.IndexFunc(faults, func(f fault) bool { return contains(text, f.words) }); i >= 0 {
 		f := faults[i]
 		out.Code, out.Again, out.Hints[0] = cmp.Or(f.code, fail.Failed), f.again, f.hint
-		if f.what != "" {
-			out.Text += ": " + f.what
-		}
+		out.Text += say.With(": ", f.what, "")
 	}
 	if log != "" {
 		out.Hints = append(out.Hints, fmt.Sprintf("its whole output is in %s", log))
@@ -85,9 +84,7 @@ func (r *run) explain(i int, err error, log string, tries int) error {
 	if e.Code == fail.Preflight {
 		e.Details = append(e.Details, r.fullest()...)
 	}
-	if tries > 1 {
-		e.Text += fmt.Sprintf(", %d times", tries)
-	}
+	e.Text += say.If(tries > 1, fmt.Sprintf(", %d times", tries))
 	return e
 }
 

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,9 +114,7 @@ func (r *run) collect() error {
 		if g.Adopted || g.ID == current {
 			continue
 		}
-		if before == "" { // nothing was in use: the newest is what there was last
-			before = g.ID
-		}
+		before = cmp.Or(before, g.ID) // nothing was in use: the newest is what there was last
 		if g.ID == before {
 			continue
 		}

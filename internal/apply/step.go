@@ -14,6 +14,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 )
@@ -75,10 +76,7 @@ func (r *run) done(ctx context.Context, i int) error {
 }
 
 func half(s plan.Step) string {
-	if s.Root {
-		return rootNote
-	}
-	return ""
+	return say.If(s.Root, rootNote)
 }
 
 // act does what the step is.
@@ -245,9 +243,7 @@ func (r *run) block(b *plan.Block) error {
 // after a reboot.
 func (e *Env) resume() string {
 	command := "cd " + text.Command(filepath.Dir(e.Dir)) + " && envfix apply --resume"
-	if e.Name != ".venv" {
-		command += " --env " + text.Command(e.Name)
-	}
+	command += say.If(e.Name != ".venv", " --env "+text.Command(e.Name))
 	return command
 }
 

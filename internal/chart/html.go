@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -79,10 +80,7 @@ func short(build string) string {
 }
 
 func (r Row) head() string {
-	if r.Code != "" {
-		return r.Code
-	}
-	return r.Name
+	return cmp.Or(r.Code, r.Name)
 }
 
 func (r Row) second() string {

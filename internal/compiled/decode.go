@@ -3,6 +3,7 @@ package compiled
 import (
 	"reflect"
 
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -70,9 +71,7 @@ func (d *decoder) kindOf(t reflect.Type) *kind {
 	case k.version:
 	case k.Kind == reflect.Struct:
 		k.fields = fields(t)
-		for _, i := range k.fields {
-			k.of = append(k.of, d.kindOf(t.Field(i).Type))
-		}
+		k.of = append(k.of, text.Each(k.fields, func(i int) *kind { return d.kindOf(t.Field(i).Type) })...)
 	case k.Kind == reflect.Map:
 		k.of = []*kind{d.kindOf(t.Key()), d.kindOf(t.Elem())}
 	case k.Kind == reflect.Slice, k.Kind == reflect.Pointer:

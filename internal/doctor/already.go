@@ -40,15 +40,14 @@ func (e *exam) already(way string) string {
 			return ""
 		}
 	}
-	if m := installsOne().FindStringSubmatch(way); m != nil && e.has(m[1], m[2]) {
+	if m := installsOne().FindStringSubmatch(way); m != nil && isVersion(e.Installed(m[1]), m[2]) {
 		return ""
 	}
 	return way
 }
 
-// has reports whether a package is installed in a version.
-func (e *exam) has(name, ver string) bool {
-	p := e.Installed(name)
+// isVersion reports whether a package is installed in a version.
+func isVersion(p *read.Package, ver string) bool {
 	public, _ := version.SplitLocal(ver)
 	return p != nil && (p.Version == ver || read.Public(p.Version) == public && public == ver)
 }

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -44,10 +45,7 @@ type assumption struct{ gpu, driver, old bool }
 func (e *exam) words(a assumption, c *resolver.Choice, h machine.Machine) string {
 	var out []string
 	if a.gpu {
-		gpus := "a GPU of the RTX 20 series or newer"
-		if a.old {
-			gpus = "a GPU of the RTX 20 to 40 series"
-		}
+		gpus := say.Either(a.old, "a GPU of the RTX 20 to 40 series", "a GPU of the RTX 20 series or newer")
 		out = append(out, gpus)
 	}
 	if a.driver {
@@ -99,14 +97,14 @@ func (e *exam) subject() (h machine.Machine, assumed assumption) {
 	if d := h.Driver; d != nil {
 		h.Driver = &machine.Driver{Version: d.Version}
 	}
-	e.usualPlatform(&h.Platform)
+	usualPlatform(&h.Platform, e.glibcBelow())
 	return h, assumed
 }
 
 // usualPlatform fills in what a paste does not say of a system.
-func (e *exam) usualPlatform(p *machine.Platform) {
+func usualPlatform(p *machine.Platform, glibc version.Dotted) {
 	if p.Libc == nil && p.OS == "linux" {
-		p.Libc = &machine.Libc{Kind: "glibc", Version: e.glibcBelow()}
+		p.Libc = &machine.Libc{Kind: "glibc", Version: glibc}
 	}
 	if p.OS == "" {
 		p.OS, p.Arch = "linux", "x86_64"
@@ -298,8 +296,6 @@ func (e *exam) torchFix() []string {
 	if words := e.words(assumed, c, h); words != "" {
 		notes = append(notes, "for "+words)
 	}
-	if len(notes) > 0 {
-		command += ": " + strings.Join(notes, ", ")
-	}
+	command += say.If(len(notes) > 0, ": "+strings.Join(notes, ", "))
 	return []string{command, "`" + e.PlanCommand() + "` shows all that fits, `envfix apply` installs it"}
 }

@@ -238,9 +238,7 @@ func (in *Inventory) twice() map[string]bool {
 	}
 	sums, seed := make([]uint64, 0, n), maphash.MakeSeed()
 	for _, c := range in.Classes {
-		for _, h := range c.Hosts {
-			sums = append(sums, maphash.String(seed, h))
-		}
+		sums = append(sums, text.Each(c.Hosts, func(h string) uint64 { return maphash.String(seed, h) })...)
 	}
 	slices.Sort(sums)
 	likely := map[uint64]bool{}

@@ -26,6 +26,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/reach"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -207,10 +208,7 @@ func (c *Client) once(ctx context.Context, address string, q request) ([]byte, r
 
 // header is the Range header of the request.
 func (q request) header() string {
-	if q.offset < 0 {
-		return fmt.Sprintf("bytes=-%d", q.length)
-	}
-	return fmt.Sprintf("bytes=%d-%d", q.offset, q.offset+q.length-1)
+	return say.Either(q.offset < 0, fmt.Sprintf("bytes=-%d", q.length), fmt.Sprintf("bytes=%d-%d", q.offset, q.offset+q.length-1))
 }
 
 // check judges the head of an answer and returns how many bytes must follow (at

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -167,9 +168,7 @@ func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text
 			return text.Quoted{}
 		}
 		versions := ">=" + of[len(of)-1].Version
-		if !newest {
-			versions += ",<=" + k.Version
-		}
+		versions += say.If(!newest, ",<="+k.Version)
 		fields := []field{quoted("package", f.Package), quoted("source", "read"), quoted("ask", f.Ask), quoted("on", on), quoted("versions", versions), quoted("cuda", f.CUDA),
 			quoted("driver", f.Driver.String()), quoted("driver_windows", f.DriverWin.String()), quoted("plain", f.Plain),
 			quoted("cudnn", f.CuDNN.String()), quoted("warning", f.Warning)}
@@ -184,10 +183,7 @@ func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text
 	if k.Alone && k.CUDA == "" && k.Native == "" {
 		return text.Quoted{}
 	}
-	var versions []string
-	for _, o := range of {
-		versions = append(versions, o.Version)
-	}
+	versions := text.Each(of, func(o *Code) string { return o.Version })
 	var other field
 	if e.Proof != matrix.ByWheel {
 		other = quoted("proof", string(e.Proof))

@@ -101,10 +101,7 @@ func quoted(key, s string) field {
 }
 
 func mapping(m map[string]string) text.Quoted {
-	var fields []field
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		fields = append(fields, field{k, text.JSON(m[k])})
-	}
+	fields := text.Each(slices.Sorted(maps.Keys(m)), func(k string) field { return field{k, text.JSON(m[k])} })
 	if len(fields) == 0 {
 		return text.Quoted{}
 	}

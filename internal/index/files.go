@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -92,10 +93,7 @@ func (t *fileTable) add(project, text string, row matrix.Files, requires, tag st
 }
 
 func fileKey(r *matrix.Files) string {
-	sdist := ""
-	if r.Sdist {
-		sdist = "sdist"
-	}
+	sdist := say.If(r.Sdist, "sdist")
 	return strings.Join([]string{r.OS, r.Arch, r.Glibc.String(), r.Musl.String(), r.MacOS.String(), r.Requires.String(), sdist}, "\x00")
 }
 

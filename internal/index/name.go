@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -76,9 +77,7 @@ func (n Name) Interpreter() string {
 		return ""
 	}
 	p := digits[:1] + "." + digits[1:]
-	if n.ABIs[0] == "cp"+digits+"t" {
-		p += "t"
-	}
+	p += say.If(n.ABIs[0] == "cp"+digits+"t", "t")
 	return p
 }
 

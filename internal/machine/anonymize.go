@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 )
 
 var (
@@ -70,10 +71,7 @@ func cleaner(words []string) func(string) string {
 // tail returns "/…/last" of "/a/b/last"; what lies directly below the home
 // directory keeps its name only where it has no parent to hide.
 func tail(rest string) string {
-	sep := "/"
-	if strings.HasPrefix(rest, `\`) {
-		sep = `\`
-	}
+	sep := say.Either(strings.HasPrefix(rest, `\`), `\`, "/")
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == '/' || r == '\\' })
 	switch len(parts) {
 	case 0:

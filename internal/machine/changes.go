@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -171,8 +172,5 @@ func system(p Platform) string {
 }
 
 func usable(visible bool) string {
-	if visible {
-		return "usable"
-	}
-	return "not usable"
+	return say.Either(visible, "usable", "not usable")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -87,9 +88,7 @@ func (m Machine) Has(name string) *Package {
 // Minor is the Python as a request names it: 3.12, or 3.14t of a free-threaded one.
 func (p Python) Minor() string {
 	minor := version.Minor(p.Version)
-	if p.FreeThreaded && !strings.HasSuffix(minor, "t") {
-		minor += "t"
-	}
+	minor += say.If(p.FreeThreaded && !strings.HasSuffix(minor, "t"), "t")
 	return minor
 }
 

@@ -1,6 +1,10 @@
 package machine
 
-import "path"
+import (
+	"path"
+
+	"envfix/internal/say"
+)
 
 // EnvFiles is what the files of a Python environment say beyond the names and
 // versions of its packages. It is no part of the facts: only the machine itself
@@ -121,10 +125,7 @@ type ImportPlace struct {
 
 // Site is the directory that holds it.
 func (p ImportPlace) Site() string {
-	if path.Base(p.Path) == "__init__.py" {
-		return path.Dir(path.Dir(p.Path))
-	}
-	return path.Dir(p.Path)
+	return say.Either(path.Base(p.Path) == "__init__.py", path.Dir(path.Dir(p.Path)), path.Dir(p.Path))
 }
 
 // A LoadedLibrary is one library that importing torch loads, and the file that

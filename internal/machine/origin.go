@@ -3,6 +3,8 @@ package machine
 import (
 	"fmt"
 	"slices"
+
+	"envfix/internal/say"
 )
 
 // An Origin is a place that gives a list variable an entry, or the dynamic loader a
@@ -31,10 +33,7 @@ const (
 
 // Place is "file:line", or the file alone.
 func (o Origin) Place() string {
-	if o.Line == 0 {
-		return o.File
-	}
-	return fmt.Sprintf("%s:%d", o.File, o.Line)
+	return say.Either(o.Line == 0, o.File, fmt.Sprintf("%s:%d", o.File, o.Line))
 }
 
 // String names the origin in words.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -48,10 +49,7 @@ func (s SM) IsZero() bool { return s == SM{} }
 
 // String returns "9.0", or "" when unknown.
 func (s SM) String() string {
-	if s.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%d.%d", s.Major, s.Minor)
+	return say.If(!s.IsZero(), fmt.Sprintf("%d.%d", s.Major, s.Minor))
 }
 
 // Code returns "90", the number as cubins carry it.

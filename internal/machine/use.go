@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -126,10 +127,7 @@ func (u *GPUUse) Unseen() (n int, bytes int64) {
 // UnseenWords says in a sentence what uses a GPU and cannot be seen from here; ""
 // where everything can.
 func (m Machine) UnseenWords(u *GPUUse) string {
-	here := "this machine"
-	if m.Platform.Environment == Container {
-		here = "this container"
-	}
+	here := say.Either(m.Platform.Environment == Container, "this container", "this machine")
 	n, bytes := u.Unseen()
 	switch {
 	case n > 0:
@@ -237,10 +235,7 @@ func SamePCI(a, b string) bool {
 	short := func(s string) string {
 		s, _, _ = strings.Cut(strings.ToLower(s), ".")
 		domain, rest, ok := strings.Cut(s, ":")
-		if ok && strings.Contains(rest, ":") {
-			return strings.TrimLeft(domain, "0") + ":" + rest
-		}
-		return ":" + s
+		return say.Either(ok && strings.Contains(rest, ":"), strings.TrimLeft(domain, "0")+":"+rest, ":"+s)
 	}
 	return a != "" && b != "" && short(a) == short(b)
 }

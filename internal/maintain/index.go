@@ -102,10 +102,7 @@ func output(ctx context.Context, name string, args ...string) string {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second
-	if cmd.Run() != nil || out.Len() > 1<<20 {
-		return ""
-	}
-	return out.String()
+	return say.If(cmd.Run() == nil && out.Len() <= 1<<20, out.String())
 }
 
 // Open returns the index at an address, or where that is "" the installer's own

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"io/fs"
 	"strings"
+
+	"envfix/internal/say"
 )
 
 //go:generate sh -c "for v in 8 9 10 11 12 13 14; do command -v python3.${DOLLAR}v >/dev/null && python3.${DOLLAR}v inside/compile.py; done; true"
@@ -23,9 +25,7 @@ func (l *lane) environment(env []string, o Options) []string {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
 		case "PYTHONPATH":
-			if value != "" {
-				path += ":" + value
-			}
+			path += say.With(":", value, "")
 			continue
 		case "ENVFIX_PROBE_DIR", "ENVFIX_PROBE_TRY", "ENVFIX_PROBE_DEEP":
 			continue

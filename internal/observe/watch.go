@@ -12,6 +12,7 @@ import (
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
 	"envfix/internal/proc"
+	"envfix/internal/say"
 )
 
 // A Watch looks at the machine, or at one job of it, second by second.
@@ -253,10 +254,7 @@ func waits(p *watched, cores float64, onGPU bool, was counters, now time.Time) s
 	case p.paged && pg.Waiting > 1:
 		return fmt.Sprintf("data, for %.0f s", pg.Waiting)
 	case p.state == 'D':
-		if p.Mount != "" {
-			return "disk: " + p.Mount
-		}
-		return "disk"
+		return say.Either(p.Mount != "", "disk: "+p.Mount, "disk")
 	case p.state == 'T':
 		return "stopped"
 	case p.paged && p.page[wSteps] > was.steps && !was.at.IsZero():

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -170,10 +171,7 @@ func (p *parser) operator() string {
 	if p.word("in") {
 		return "in"
 	}
-	if p.word("not") && p.word("in") {
-		return "not in"
-	}
-	return ""
+	return say.If(p.word("not") && p.word("in"), "not in")
 }
 
 // word takes a keyword.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -179,17 +180,12 @@ func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r == 
 
 // Line is the requirement as an installer reads it, made from its parsed parts.
 func (q Requirement) Line() string {
-	s := q.Name
-	if len(q.Extras) > 0 {
-		s += "[" + strings.Join(q.Extras, ",") + "]"
-	}
+	s := q.Name + say.If(len(q.Extras) > 0, "["+strings.Join(q.Extras, ",")+"]")
 	if q.URL != "" {
 		s += " @ " + q.URL
 	} else if s += q.Spec.String(); q.Label != "" {
 		s += "+" + q.Label
 	}
-	if q.Marker != "" {
-		s += " ; " + q.Marker
-	}
+	s += say.With(" ; ", q.Marker, "")
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/resolver"
 )
@@ -259,9 +260,7 @@ func proofCode(v Verify, build string) string {
 	if v.CUDA != "" {
 		check("torch.version.cuda", v.CUDA)
 	}
-	if v.GPUs > 0 {
-		code += fmt.Sprintf("; assert torch.cuda.device_count() == %d, torch.cuda.device_count()", v.GPUs)
-	}
+	code += say.If(v.GPUs > 0, fmt.Sprintf("; assert torch.cuda.device_count() == %d, torch.cuda.device_count()", v.GPUs))
 	if v.Torch == "" {
 		return code
 	}

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -40,8 +41,6 @@ func (q Question) driverFor(l installers.LockedProfile) (*resolver.Resolution, e
 		return res, err
 	}
 	f := &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("profile %s needs driver %s, and none that can be planned here brings it", l.Profile.Name, l.Profile.Match.Driver)}
-	for _, reason := range res.Reasons {
-		f.Details = append(f.Details, reason.Text)
-	}
+	f.Details = append(f.Details, text.Each(res.Reasons, func(reason resolver.Reason) string { return reason.Text })...)
 	return nil, f
 }

@@ -3,6 +3,7 @@ package pyproject
 import (
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 
 	"github.com/pelletier/go-toml/v2"
@@ -114,9 +115,7 @@ func (d *doc) addLine(table []string, line string) {
 	from, to, ok := d.table(table)
 	if !ok {
 		d.text = strings.TrimRight(d.text, "\n")
-		if d.text != "" {
-			d.text += "\n\n"
-		}
+		d.text += say.If(d.text != "", "\n\n")
 		d.text += "[" + strings.Join(table, ".") + "]\n" + line + "\n"
 		return
 	}
@@ -124,17 +123,12 @@ func (d *doc) addLine(table []string, line string) {
 	at := from + len(body)
 	switch {
 	case body == "" && (from == 0 || d.text[from-1] == '\n'):
-		rest := ""
-		if from == 0 && to < len(d.text) {
-			rest = "\n"
-		}
+		rest := say.If(from == 0 && to < len(d.text), "\n")
 		d.splice(from, from, line+"\n"+rest)
 	default:
 		d.splice(at, at, "\n"+line)
 	}
-	if !strings.HasSuffix(d.text, "\n") {
-		d.text += "\n"
-	}
+	d.text += say.If(!strings.HasSuffix(d.text, "\n"), "\n")
 }
 
 // An item is one string of a list.
@@ -229,8 +223,5 @@ func header(l string) string {
 	}
 	t, _, _ = strings.Cut(t, "#")
 	t = strings.ReplaceAll(strings.TrimSpace(t), " ", "")
-	if !strings.HasSuffix(t, "]") || strings.ContainsAny(t, `"'{,=`) {
-		return ""
-	}
-	return t
+	return say.If(strings.HasSuffix(t, "]") && !strings.ContainsAny(t, `"'{,=`), t)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -198,10 +199,7 @@ func normal(m map[string]any) map[string]any {
 }
 
 func (e *Edit) place() string {
-	if len(e.Table) == 0 {
-		return "the first lines"
-	}
-	return "[" + strings.Join(e.Table, ".") + "]"
+	return say.Either(len(e.Table) == 0, "the first lines", "["+strings.Join(e.Table, ".")+"]")
 }
 
 func quoteKey(k string) string {

@@ -31,9 +31,7 @@ func Imports(content []byte) (out []Import) {
 		if s.is(0, "try", "except") || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
 			guards = append(guards, s[0].indent)
 		}
-		for _, m := range s.imported() {
-			out = append(out, Import{m, len(guards) > 0})
-		}
+		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, len(guards) > 0} })...)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -45,10 +46,7 @@ func PatchPixi(content []byte, name string, c *resolver.Choice, p machine.Platfo
 		}
 		return e
 	}
-	head := "workspace"
-	if len(in("project").Strings("platforms")) > 0 { // its older name
-		head = "project"
-	}
+	head := say.Either(len(in("project").Strings("platforms")) > 0, "project", "workspace") // its older name
 	failed := cmp.Or(in(head).include("channels", "conda-forge"), in(head).include("platforms", platform))
 	if c.CUDA != "" {
 		major, _, _ := strings.Cut(c.CUDA, ".")
@@ -74,10 +72,7 @@ var pixiLibc = sync.OnceValue(func() version.Dotted { return version.MustDotted(
 
 // pixiSpecs are the packages of a choice: torch's build by its metapackage.
 func pixiSpecs(c *resolver.Choice) [][2]string {
-	torch := "pytorch-gpu"
-	if c.CUDA == "" {
-		torch = "pytorch-cpu"
-	}
+	torch := say.Either(c.CUDA == "", "pytorch-cpu", "pytorch-gpu")
 	if c.Build == "mps" {
 		torch = "pytorch"
 	}

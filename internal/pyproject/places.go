@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 )
 
 const fromPlace = "%q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read"
@@ -58,9 +59,7 @@ func (f *lines) place(s, at, name string, editable bool) {
 	if before, fragment, ok := strings.Cut(p.Where, "#egg="); ok {
 		egg, rest, _ := strings.Cut(fragment, "&")
 		p.Package, p.Where = machine.NormalName(egg), before
-		if rest != "" {
-			p.Where += "#" + rest
-		}
+		p.Where += say.With("#", rest, "")
 	}
 	f.p.Places = append(f.p.Places, p)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -100,9 +101,7 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 	}
 	line := name
 	extras := text.Each(anyList(m["extras"]), str)
-	if len(extras) > 0 {
-		line += "[" + strings.Join(extras, ",") + "]"
-	}
+	line += say.If(len(extras) > 0, "["+strings.Join(extras, ",")+"]")
 	line += spec
 	var markers []string
 	if s := str(m["markers"]); s != "" {
@@ -114,9 +113,7 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 			markers = append(markers, fmt.Sprintf("python_version %s '%s'", op, clause[len(op):]))
 		}
 	}
-	if len(markers) > 0 {
-		line += " ; " + strings.Join(markers, " and ")
-	}
+	line += say.If(len(markers) > 0, " ; "+strings.Join(markers, " and "))
 	r.lenient([]string{line}, where)
 }
 

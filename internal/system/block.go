@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"envfix/internal/say"
 )
 
 // maxProfile is the largest file in which a block is edited; shell profiles are
@@ -157,10 +159,7 @@ func editBlock(text, name string, lines []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	eol := "\n"
-	if strings.Contains(text, "\r\n") {
-		eol = "\r\n"
-	}
+	eol := say.Either(strings.Contains(text, "\r\n"), "\r\n", "\n")
 	if from < 0 {
 		return addBlock(text, begin+eol+joined(lines, eol)+end, eol, len(lines) == 0), nil
 	}

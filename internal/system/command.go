@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -63,10 +64,7 @@ type ExitError struct {
 
 func (e *ExitError) Error() string {
 	name := filepath.Base(e.Argv[0])
-	if e.By != "" {
-		return fmt.Sprintf("%s was ended by %s", name, e.By)
-	}
-	return fmt.Sprintf("%s exited with status %d", name, e.Code)
+	return say.Either(e.By != "", fmt.Sprintf("%s was ended by %s", name, e.By), fmt.Sprintf("%s exited with status %d", name, e.Code))
 }
 
 func (e *ExitError) Unwrap() error { return e.Err }

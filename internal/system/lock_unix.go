@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"envfix/internal/say"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -37,10 +39,7 @@ func (e *BusyError) Error() string {
 	if e.Host != "" {
 		return fmt.Sprintf("process %d of %s wrote %s; remove it when nothing works there any more", e.PID, e.Host, e.Path)
 	}
-	if e.PID == 0 {
-		return e.Path + " is locked by another process"
-	}
-	return fmt.Sprintf("%s is locked by process %d", e.Path, e.PID)
+	return say.Either(e.PID == 0, e.Path+" is locked by another process", fmt.Sprintf("%s is locked by process %d", e.Path, e.PID))
 }
 
 // TryLock takes the lock file name below root, or returns a *BusyError at once.

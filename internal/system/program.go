@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"envfix/internal/say"
 )
 
 // OnPath is a program of the user's PATH that is named absolutely and lies outside the
@@ -18,9 +20,7 @@ func OnPath(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
+	name += say.If(runtime.GOOS == "windows", ".exe")
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		file, err := filepath.EvalSymlinks(filepath.Join(dir, name))
 		if err != nil || !filepath.IsAbs(dir) || below(realDir(dir), here) || below(file, here) {

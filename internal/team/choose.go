@@ -203,9 +203,7 @@ func fromChannel(j *lock.Job, c *resolver.Choice) []string {
 		names = append(names, "triton")
 		j.Requirements = append(j.Requirements, "triton")
 	}
-	for _, name := range names {
-		j.Indexes = append(j.Indexes, lock.Index{Package: name, URL: *c.Index})
-	}
+	j.Indexes = append(j.Indexes, text.Each(names, func(name string) lock.Index { return lock.Index{Package: name, URL: *c.Index} })...)
 	return names
 }
 

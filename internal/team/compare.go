@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"envfix/internal/lock"
+	"envfix/internal/xslices"
 )
 
 // A Row is one package in the profiles of a lock: which have which version.
@@ -34,11 +35,7 @@ func (t *Team) Compare(l *lock.Lock) (differ []Row, same []string, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		have := slices.Concat(slices.Collect(maps.Values(rows[name]))...)
-		for _, p := range l.Names() {
-			if !slices.Contains(have, p) {
-				rows[name][""] = append(rows[name][""], p)
-			}
-		}
+		rows[name][""] = append(rows[name][""], xslices.Filter(l.Names(), func(p string) bool { return !slices.Contains(have, p) })...)
 		if len(rows[name]) > 1 {
 			differ = append(differ, Row{name, rows[name]})
 			continue

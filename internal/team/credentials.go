@@ -12,6 +12,7 @@ import (
 
 	"envfix/internal/lock"
 	"envfix/internal/reach"
+	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
@@ -85,10 +86,7 @@ func keyring(ctx context.Context, service, user string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "keyring", "get", service, user).Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(string(out), "\r\n")
+	return say.If(err == nil, strings.TrimRight(string(out), "\r\n"))
 }
 
 // A netrcEntry is one machine of a netrc file; machine "" is its default.

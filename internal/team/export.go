@@ -117,9 +117,7 @@ func editUV(e *pyproject.Edit, u *lock.UVProject) error {
 	for _, name := range slices.Sorted(maps.Keys(u.Sources)) {
 		set(name, list(u.Sources[name], source, true))
 	}
-	for _, i := range u.Indexes {
-		errs = append(errs, e.Index(i.Name, i.URL))
-	}
+	errs = append(errs, text.Each(u.Indexes, func(i lock.UVIndex) error { return e.Index(i.Name, i.URL) })...)
 	return errors.Join(errs...)
 }
 

@@ -53,9 +53,7 @@ func (t *Team) Lock(ctx context.Context, ask Wish, old *lock.Lock) (*Result, err
 	if hold != nil {
 		l.Matrix = old.Matrix
 	}
-	for _, d := range m.drafts {
-		l.Profiles = append(l.Profiles, d.profile)
-	}
+	l.Profiles = append(l.Profiles, text.Each(m.drafts, func(d draft) lock.Profile { return d.profile })...)
 	l.Profiles = append(l.Profiles, m.kept...)
 	r := &Result{Lock: l, Edits: w.edits, Notes: m.notes}
 	if old == nil {
@@ -327,8 +325,5 @@ func (t *Team) absolute(line string) string {
 		return line
 	}
 	whole, err := filepath.Abs(t.path(filepath.FromSlash(path)))
-	if err != nil {
-		return line
-	}
-	return flag + whole + say.With(" ; ", marker, "")
+	return say.Either(err != nil, line, flag+whole+say.With(" ; ", marker, ""))
 }

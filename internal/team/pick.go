@@ -138,17 +138,13 @@ func (t *Team) allowed(mirrors Mirrors) reach.Allowed {
 	for _, r := range t.Matrix.Releases {
 		for _, build := range r.Builds {
 			known = append(known, build.Index)
-			for _, c := range resolver.Channels {
-				known = append(known, resolver.ChannelIndex(build.Index, c))
-			}
+			known = append(known, text.Each(resolver.Channels, func(c string) string { return resolver.ChannelIndex(build.Index, c) })...)
 		}
 	}
 	for _, pair := range mirrors.all() {
 		known = append(known, pair[0], pair[1])
 	}
-	for _, i := range t.own().Indexes {
-		known = append(known, i.URL)
-	}
+	known = append(known, text.Each(t.own().Indexes, func(i lock.Tied) string { return i.URL })...)
 	slices.Sort(known)
 	return reach.Bind(slices.Compact(known)...)
 }

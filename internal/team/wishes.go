@@ -127,9 +127,7 @@ func (w *wishes) write(e *pyproject.Edit) error {
 	for key, list := range map[string][]string{
 		"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "as-named": w.AsNamed, "groups": w.Groups,
 	} {
-		for _, v := range list {
-			errs = append(errs, e.Add(key, v))
-		}
+		errs = append(errs, text.Each(list, func(v string) error { return e.Add(key, v) })...)
 	}
 	if w.SameTorch {
 		errs = append(errs, e.SetTrue("same-torch"))
@@ -138,9 +136,7 @@ func (w *wishes) write(e *pyproject.Edit) error {
 		errs = append(errs, e.Set("defaults", w.Defaults))
 	}
 	e.Table = append(slices.Clone(w.table), "targets")
-	for _, name := range slices.Sorted(maps.Keys(w.Targets)) {
-		errs = append(errs, e.Set(name, w.Targets[name]))
-	}
+	errs = append(errs, text.Each(slices.Sorted(maps.Keys(w.Targets)), func(name string) error { return e.Set(name, w.Targets[name]) })...)
 	if len(w.Indexes) > 0 {
 		return errors.New("write the wishes of " + lock.File + " into " + w.file + " first: its indexes are not written by a command")
 	}

@@ -105,9 +105,7 @@ func stepParts(p verdict.ProcessReport) string {
 	if p.Role == "rank" && p.Rank != nil {
 		step = fmt.Sprintf("rank %d: a step", *p.Rank)
 	}
-	if p.Passes >= 1.5 { // gradients are accumulated
-		step += fmt.Sprintf(" of %.0f batches", p.Passes)
-	}
+	step += say.If(p.Passes >= 1.5, fmt.Sprintf(" of %.0f batches", p.Passes)) // gradients are accumulated
 	return fmt.Sprintf("%s took %s ms, by %d looks at the loop: %s", step, three(total*1e3), p.Looks, strings.Join(words, ", "))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/say"
+	"envfix/internal/text"
 )
 
 // bar draws a share of ten cells.
@@ -62,9 +63,7 @@ func Watch(w verdict.View, head string, width int, s Style) []string {
 		}
 	}
 	for _, n := range w.Notes {
-		for _, l := range Wrap("note: "+Clean(n), width-2) {
-			out = append(out, s.Dim(Clip(l, width)))
-		}
+		out = append(out, text.Each(Wrap("note: "+Clean(n), width-2), func(l string) string { return s.Dim(Clip(l, width)) })...)
 	}
 	return out
 }

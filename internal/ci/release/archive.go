@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/ci/must"
+	"envfix/internal/text"
 )
 
 // archives writes a download for each target, which install.sh, Homebrew and scoop
@@ -19,9 +20,7 @@ func archives(r *Release) {
 	for _, t := range r.Targets {
 		program := must.Get(os.ReadFile(r.binary(t)))
 		entries := []entry{{t.program(), 0o755, program}, {"LICENSE", 0o644, licence}}
-		for _, d := range docs {
-			entries = append(entries, entry{d.name, 0o644, d.text})
-		}
+		entries = append(entries, text.Each(docs, func(d doc) entry { return entry{d.name, 0o644, d.text} })...)
 		b, name := []byte(nil), t.name()+".tar.gz"
 		if t.os == "windows" {
 			name = t.name() + ".zip"

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -207,10 +208,7 @@ func permission(e *evidence.Evidence, out *evidence.Findings) {
 	if !ok {
 		return
 	}
-	check := "ACC008"
-	if e.GPU().Of(machine.AMD) || e.Torch.HIP != "" {
-		check = "ROC003"
-	}
+	check := say.Either(e.GPU().Of(machine.AMD) || e.Torch.HIP != "", "ROC003", "ACC008")
 	out.Find(check, evidence.Likely.Loose(), s).Of("device_permissions")
 }
 

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 )
 
@@ -20,10 +21,7 @@ func tooMany(e *evidence.Evidence, out *evidence.Findings) {
 	if h == nil || n == 0 || !e.Listed && e.Says.GPUs == 0 {
 		return
 	}
-	there := "there is 1, with the number 0"
-	if n > 1 {
-		there = fmt.Sprintf("there are %d, numbered 0 to %d", n, n-1)
-	}
+	there := say.Either(n > 1, fmt.Sprintf("there are %d, numbered 0 to %d", n, n-1), "there is 1, with the number 0")
 	f := out.Find("ACC002", evidence.Strong, h.At, e.From.GPU).Says("the program asks for a GPU number that is not there: %s", there)
 	if m := launched().FindStringSubmatch(e.Did.Launch.Text); m != nil {
 		f.Do(fmt.Sprintf("as many processes as GPUs: `torchrun --nproc-per-node=%d`", n), "or fewer: every process takes one GPU")

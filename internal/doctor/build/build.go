@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/matrix"
 )
 
@@ -164,10 +165,7 @@ func cudaOnAMD(e *evidence.Evidence, out *evidence.Findings) {
 
 // needsROCm: where ROCm builds are, it is the build that does not fit; elsewhere the GPU.
 func needsROCm(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) {
-	check := "HW001"
-	if e.Machine.Platform.OS == "linux" && e.Place.Colab.IsZero() {
-		check = "PY017"
-	}
+	check := say.Either(e.Machine.Platform.OS == "linux" && e.Place.Colab.IsZero(), "PY017", "HW001")
 	f := out.Find(check, evidence.Likely.Loose(), e.From.GPU, said).
 		Says("the GPU is AMD's: CUDA cannot use it").
 		Do("the ROCm build: `envfix plan --build rocm7.2`, where the GPU is supported")

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -142,9 +143,7 @@ func ancientDriver(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...evidence.Quote) *evidence.Finding {
-	if e.Machine.Platform.Environment == machine.WSL2 {
-		text += "; under WSL that is the driver of Windows"
-	}
+	text += say.If(e.Machine.Platform.Environment == machine.WSL2, "; under WSL that is the driver of Windows")
 	return out.Find("DRV005", evidence.Proven, said...).
 		Say(text).
 		Do("update the NVIDIA driver", "{torch}")

@@ -74,10 +74,7 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 	if worksElsewhere(e) {
 		weight = evidence.Trifle
 	}
-	check := "ARC005"
-	if state == gpuTooNew {
-		check = "ARC002" // the driver compiles each kernel from PTX, for minutes
-	}
+	check := say.Either(state == gpuTooNew, "ARC002", "ARC005") // the driver compiles each kernel from PTX, for minutes
 	out.Find(check, weight, said...).Say(text).Do(fix...)
 }
 

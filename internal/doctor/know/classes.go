@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"envfix/internal/lazy"
+	"envfix/internal/text"
 )
 
 // A Class is one kind of message: what it means, whoever prints it, and what to look at
@@ -42,9 +43,7 @@ type Class struct {
 // compile makes its expressions, when a message is first held against them.
 func (c *Class) compile() {
 	c.once.Do(func() {
-		for _, f := range c.Forms {
-			c.forms = append(c.forms, regexp.MustCompile(expression(f)))
-		}
+		c.forms = append(c.forms, text.Each(c.Forms, func(f string) *regexp.Regexp { return regexp.MustCompile(expression(f)) })...)
 		c.where, c.needs = regexp.MustCompile(expression(c.Where)), regexp.MustCompile(expression(c.Needs))
 		if c.None != "" {
 			c.none = regexp.MustCompile(expression(c.None))

@@ -8,6 +8,7 @@ import (
 
 	"envfix/data"
 	"envfix/internal/compiled"
+	"envfix/internal/text"
 )
 
 // form is a Knowledge as it is compiled.
@@ -31,9 +32,7 @@ func Compile(fsys fs.FS, facts []string) ([]byte, error) {
 	}
 	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes,
 		Index: newIndex(newScanner(k, facts).expressions())}
-	for _, id := range k.Order {
-		f.Checks = append(f.Checks, k.Checks[id])
-	}
+	f.Checks = append(f.Checks, text.Each(k.Order, func(id string) *Check { return k.Checks[id] })...)
 	sum := sha256.New()
 	for _, name := range files {
 		text, err := fs.ReadFile(fsys, name)

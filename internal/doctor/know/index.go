@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"runtime"
 	"sync"
+
+	"envfix/internal/say"
 )
 
 // An Index says where in a line the literals of expressions begin. It is made when
@@ -100,10 +102,7 @@ func encodeSets(sets [][]string) string {
 			out = appendText(out, l)
 		}
 	}
-	if n == 0 {
-		return ""
-	}
-	return string(byte(n)) + string(out)
+	return say.If(n != 0, string(byte(n))+string(out))
 }
 
 // start is where the needles of a gram begin.

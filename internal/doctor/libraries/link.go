@@ -76,10 +76,7 @@ func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 // importer is the package of an extension that cannot be loaded itself; "": what cannot is a
 // library that torch loads.
 func importer(l machine.LinkFault) string {
-	if l.By != l.Path {
-		return ""
-	}
-	return l.Dist
+	return say.If(l.By == l.Path, l.Dist)
 }
 
 // otherExtension: machine code that asks torch for what this torch does not have.

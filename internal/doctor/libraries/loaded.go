@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -78,10 +79,7 @@ func loaded(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 func by(via string) string {
-	if strings.HasPrefix(via, "LD_") {
-		return " (" + via + ")"
-	}
-	return ""
+	return say.If(strings.HasPrefix(via, "LD_"), " ("+via+")")
 }
 
 // dirOf is the directory, or the file, as it stands in the variable or in the configuration.
@@ -93,10 +91,7 @@ func dirOf(l machine.LoadedLibrary) string {
 }
 
 func word(before, s, after string) string {
-	if s == "" {
-		return ""
-	}
-	return before + s + after
+	return say.If(s != "", before+s+after)
 }
 
 var toolkitDir = lazy.Regexp(`/cuda-(\d+\.\d+)\b`)

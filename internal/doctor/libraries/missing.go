@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 var cudaLibrary = lazy.Regexp(`\b(?:lib)?(cudnn|cublas|cublasLt|cudart|cufft|curand|cusolver|cusparse|cusparseLt|nvrtc|nccl|nvJitLink|cupti)(?:_[a-z]\w*)?(?:\.so\.|64_)(\d\d?)(?:\.(\d+)|0?\.dll)?\b`)
@@ -32,10 +33,7 @@ func missingCUDA(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 		f.Do(append([]string{"`pip install --force-reinstall --no-deps nvidia-cusparselt-cu12`, the package that brings it " +
 			"(cu13 for a torch of CUDA 13)"}, f.Fix...)...)
 	}
-	text := name + " was not found"
-	if built != "" {
-		text += ": what asks for it was built for " + built + ", and no other version does"
-	}
+	text := name + " was not found" + say.With(": what asks for it was built for ", built, ", and no other version does")
 	f.Say(text)
 	if strings.HasPrefix(built, "CUDA") && otherMajor(e, out, h.At, name, major) {
 		return

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 // whoseMemory: what is neither free nor this process's own belongs to others. A
@@ -48,10 +49,7 @@ func whoseMemory(e *evidence.Evidence, out *evidence.Findings) {
 
 // size is an amount of memory as people write it.
 func size(n int64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return machine.GiB(n)
+	return say.Either(n < 1<<30, fmt.Sprintf("%d MiB", n>>20), machine.GiB(n))
 }
 
 // roomy reports whether a message says itself that there was room for what it tried.

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 // notebooks: the environment has a torch that can use the GPU, and a kernel of Jupyter's
@@ -20,10 +21,7 @@ func notebooks(e *evidence.Evidence, out *evidence.Findings) {
 	if bad == nil {
 		return
 	}
-	has := "has no torch"
-	if bad.Torch != "" {
-		has = "has torch " + bad.Torch + ", built without CUDA"
-	}
+	has := say.Either(bad.Torch != "", "has torch "+bad.Torch+", built without CUDA", "has no torch")
 	weight := evidence.Likely
 	if !computes {
 		weight = evidence.Trifle

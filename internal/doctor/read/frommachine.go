@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -13,9 +14,7 @@ func FromMachine(h machine.Machine) *Case {
 	c := &Case{Machine: h, GPUs: GPUs{Listed: true}, Read: 1}
 	for _, p := range h.Installed {
 		said := Evidence{Text: p.Name + " " + p.Version}
-		if strings.Contains(p.Path, "/.local/lib/") { // of the user's own, which no environment has
-			said.Text += " in " + p.Path
-		}
+		said.Text += say.If(strings.Contains(p.Path, "/.local/lib/"), " in "+p.Path) // of the user's own, which no environment has
 		c.Packages = append(c.Packages, Package{Name: p.Name, Version: p.Version, Tool: "pip", Path: p.Path, At: said})
 		if p.Name == "torch" && c.Torch.Version == "" {
 			public, label := version.SplitLocal(p.Version)

@@ -170,7 +170,7 @@ func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 			r.available(bare, s)
 		}
 	case "torch.version.cuda", "torch.version.hip", "torch.__version__":
-		r.versionOf(name, bare, s)
+		versionOf(r, name, bare, s)
 	case "module":
 		r.loaded(bare, s)
 	case "uname":
@@ -192,7 +192,7 @@ func (r *Reader) ofTorch(name, value string, s Evidence) bool {
 }
 
 // versionOf takes a version that torch says of itself.
-func (r *Reader) versionOf(name, bare string, s Evidence) {
+func versionOf(r *Reader, name, bare string, s Evidence) {
 	switch {
 	case name == "torch.version.cuda" && (bare == "None" || bare != "" && strings.Trim(bare, "0123456789.") == ""):
 		r.torchCUDA(bare, s)

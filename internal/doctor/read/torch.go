@@ -1,6 +1,10 @@
 package read
 
-import "strings"
+import (
+	"strings"
+
+	"envfix/internal/say"
+)
 
 // SeesGPU reports whether torch says that it sees a GPU.
 func (t Torch) SeesGPU() bool { return t.Available != nil && *t.Available }
@@ -10,8 +14,5 @@ func (t Torch) SeesNone() bool { return t.Available != nil && !*t.Available }
 
 // Named is the version with its label: 2.9.1+cu130.
 func (t Torch) Named() string {
-	if t.Label == "" || strings.Contains(t.Version, "+") {
-		return t.Version
-	}
-	return t.Version + "+" + t.Label
+	return say.Either(t.Label == "" || strings.Contains(t.Version, "+"), t.Version, t.Version+"+"+t.Label)
 }

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/matrix"
 )
 
@@ -22,10 +23,7 @@ type hypothesis struct {
 }
 
 func (h hypothesis) String() string {
-	how := "possible"
-	if h.likely {
-		how = "likely"
-	}
+	how := say.Either(h.likely, "likely", "possible")
 	return fmt.Sprintf("%s: %s; %s", how, h.text, h.test)
 }
 
@@ -254,10 +252,7 @@ func maybeHidden(e *evidence.Evidence) (h hypothesis) {
 	if _, set := e.Machine.Env["CUDA_VISIBLE_DEVICES"]; set {
 		return
 	}
-	show := "`printenv CUDA_VISIBLE_DEVICES`"
-	if e.Machine.Platform.OS == "windows" {
-		show = "`$env:CUDA_VISIBLE_DEVICES`"
-	}
+	show := say.Either(e.Machine.Platform.OS == "windows", "`$env:CUDA_VISIBLE_DEVICES`", "`printenv CUDA_VISIBLE_DEVICES`")
 	return hypothesis{
 		cause: "env_cuda_visible_devices", text: "a variable hides the GPU",
 		test: show + " prints -1, or a GPU that is not there",

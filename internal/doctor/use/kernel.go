@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 )
 
 var xid79 = lazy.Regexp(`(?i)\bXid (?:error )?79\b`)
@@ -81,17 +82,11 @@ func switchError(e *evidence.Evidence, out *evidence.Findings, k machine.KernelE
 
 // times says how often and when: " 3 times, 2 h ago".
 func times(k machine.KernelError) string {
-	out := ""
-	if k.Count > 1 {
-		out = fmt.Sprintf(", %d times", k.Count)
-	}
+	out := say.If(k.Count > 1, fmt.Sprintf(", %d times", k.Count))
 	if k.AgeSeconds == nil {
 		return out
 	}
-	last := ""
-	if k.Count > 1 {
-		last = "last "
-	}
+	last := say.If(k.Count > 1, "last ")
 	return out + ", " + last + ago(*k.AgeSeconds)
 }
 

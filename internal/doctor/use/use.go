@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 )
 
@@ -90,10 +91,7 @@ func holders(e *evidence.Evidence, g machine.GPU) string {
 
 // processWords names a process and what it holds.
 func processWords(p machine.Process) string {
-	who := fmt.Sprintf("PID %d", p.PID)
-	if p.User != "" {
-		who += " of " + p.User
-	}
+	who := fmt.Sprintf("PID %d", p.PID) + say.With(" of ", p.User, "")
 	text := fmt.Sprintf("%s (%s)", p.Command, who)
 	if p.Memory != nil {
 		text += " holds " + machine.GiB(*p.Memory)
@@ -111,10 +109,7 @@ func processFact(g machine.GPU) (said evidence.Quote) {
 // makeRoom says what to do about a GPU that others use.
 func makeRoom(e *evidence.Evidence, g machine.GPU) []string {
 	var fix []string
-	order := ""
-	if e.GPU().Mixed() {
-		order = "CUDA_DEVICE_ORDER=PCI_BUS_ID "
-	}
+	order := say.If(e.GPU().Mixed(), "CUDA_DEVICE_ORDER=PCI_BUS_ID ")
 	for n, o := range e.GPU().Visible() {
 		if o.Index != g.Index && o.Use != nil && o.Use.MemoryUsed != nil && o.MemoryBytes > 0 &&
 			*o.Use.MemoryUsed < o.MemoryBytes/2 && o.Use.ComputeMode != "prohibited" {

@@ -181,10 +181,7 @@ func labelExists(e *evidence.Evidence, v, label string) bool {
 		return true
 	}
 	r, ok := e.Matrix.Release(v)
-	if !ok {
-		return true
-	}
-	return labelled(r, label)
+	return !ok || labelled(r, label)
 }
 
 func labelled(r *matrix.Release, label string) bool {

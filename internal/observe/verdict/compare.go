@@ -1,6 +1,10 @@
 package verdict
 
-import "slices"
+import (
+	"slices"
+
+	"envfix/internal/xslices"
+)
 
 // A Comparison says what changed from one run of a job to another.
 type Comparison struct {
@@ -41,11 +45,7 @@ func Compare(before, after Report) Comparison {
 			c.Gone = append(c.Gone, v)
 		}
 	}
-	for _, v := range is {
-		if !slices.Contains(was, v) {
-			c.New = append(c.New, v)
-		}
-	}
+	c.New = append(c.New, xslices.Filter(is, func(v string) bool { return !slices.Contains(was, v) })...)
 	for _, name := range compared {
 		a, b := measured(before, name), measured(after, name)
 		if a.ok && b.ok {

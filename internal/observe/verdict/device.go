@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
 func (f *facts) gpuName(i int) string {
 	g := f.t.GPUs[i]
-	if g.Name == "" {
-		return fmt.Sprintf("GPU %d", g.Index)
-	}
-	return fmt.Sprintf("GPU %d (%s)", g.Index, g.Name)
+	return say.Either(g.Name == "", fmt.Sprintf("GPU %d", g.Index), fmt.Sprintf("GPU %d (%s)", g.Index, g.Name))
 }
 
 // cpuBuild: the torch that the job imported cannot use the GPU that is there.
@@ -77,7 +75,7 @@ func cudaUnusable(f *facts) *Finding {
 const betweenThem = "`envfix doctor` says what is wrong between PyTorch and the GPU"
 
 // computedOnCPU reports whether a torch for CUDA did work, and no GPU was touched.
-func (f *facts) computedOnCPU() bool {
+func computedOnCPU(f *facts) bool {
 	p := f.probe()
 	return f.crash() == nil && (p.CUDA != "" || f.lead.Torch == "cuda") && !f.touchedGPU() && len(f.used) == 0 && (p.Page.Batches > 0 || f.lead.CPU > 10)
 }
@@ -99,7 +97,7 @@ func modelOnCPU(f *facts) *Finding {
 	case all > 0 && cpu == all && p.CUDA != "":
 		x.Evidence["parameters"], x.Evidence["parameters_on_cpu"] = all, cpu
 		x.Text = fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index)
-	case all == 0 && f.computedOnCPU():
+	case all == 0 && computedOnCPU(f):
 		x.Confidence = medium
 		x.Evidence["cpu_s"] = round(f.lead.CPU)
 		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))
@@ -161,10 +159,7 @@ func otherProcess(f *facts) *Finding {
 		if g.Attributed && len(g.Tenants) > 0 {
 			t := g.Tenants[0]
 			held = t.Memory
-			who := fmt.Sprintf("PID %d", t.PID)
-			if t.User != "" {
-				who += fmt.Sprintf(" (user %s, %s)", t.User, t.Name)
-			}
+			who := fmt.Sprintf("PID %d", t.PID) + say.If(t.User != "", fmt.Sprintf(" (user %s, %s)", t.User, t.Name))
 			x.Evidence["pid"] = t.PID
 			x.Text = fmt.Sprintf("GPU %d: %s holds %s of %s", g.Index, who, mib(held), mib(g.Memory))
 		} else {

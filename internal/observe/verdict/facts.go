@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"envfix/internal/say"
 )
 
 // Thresholds, with where they come from. XProf: op_stats_to_input_pipeline_analysis.cc;
@@ -220,10 +222,7 @@ func (f *facts) waits() bool { return !f.idle.ok || f.idle.v >= idleHigh }
 
 // sure lowers a confidence that rests on an idle GPU nobody could measure.
 func (f *facts) sure(level string) string {
-	if !f.idle.ok && level == high {
-		return medium
-	}
-	return level
+	return say.Either(!f.idle.ok && level == high, medium, level)
 }
 
 // load is the share of a step that the loop waited for its loader.

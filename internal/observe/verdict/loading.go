@@ -34,8 +34,8 @@ const (
 func (f *facts) loading() loading {
 	ld, p := f.loader(), f.probe().Page
 	l := loading{kind: waiting, numbers: map[string]float64{}}
-	feeders := f.feeders()
-	rate, stuck := fromStorage(feeders)
+	fed := feeders(f)
+	rate, stuck := fromStorage(fed)
 	cores, w := f.workerCPU(), f.where()
 	switch {
 	case f.sampler() > 0.5:
@@ -56,7 +56,7 @@ func (f *facts) loading() loading {
 		l.numbers["worker_cores"] = cores
 		l.words = fmt.Sprintf(", workers use %.1f cores", cores)
 		all := float64(ld.Workers * f.world())
-		if cores+f.queued(feeders)*all > workerBusy*min(all, max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
+		if cores+f.queued(fed)*all > workerBusy*min(all, max(f.t.Host.Allowed(), 1)) || f.t.Host.Throttled > throttledHigh {
 			l.kind, l.words = computing, l.words+f.computingWords()
 			return l
 		}
@@ -110,7 +110,7 @@ func (w Where) idle(otherwise bool) bool {
 }
 
 // feeders are the processes that load: the workers, or the loop itself.
-func (f *facts) feeders() []*Process {
+func feeders(f *facts) []*Process {
 	if f.loader().Workers == 0 || len(f.workers) == 0 {
 		return []*Process{f.lead}
 	}
@@ -135,7 +135,7 @@ var partsOfLoading = []string{"item", "collate", "sampler"}
 
 // where adds up what was seen in the loader: in the workers, or in the loop.
 func (f *facts) where() (out Where) {
-	from := f.feeders()
+	from := feeders(f)
 	if f.sampler() > 0.5 {
 		from = []*Process{f.lead}
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"envfix/internal/say"
 )
 
 // A work is a part of the loop that is no training, from which share on it is a
@@ -93,10 +95,7 @@ func (w *Where) at(part string) (words string, places []string) {
 
 // what a place does: what it calls of a library, else the job's own function.
 func (s Spot) what() string {
-	if s.Call == "" || s.Call == ".?" {
-		return s.Func
-	}
-	return strings.TrimPrefix(s.Call, "builtins.")
+	return say.Either(s.Call == "" || s.Call == ".?", s.Func, strings.TrimPrefix(s.Call, "builtins."))
 }
 
 // judge finds a work in the loop.
@@ -120,9 +119,7 @@ func (k work) judge(f *facts) *Finding {
 	case "compile":
 		x.Evidence["compiles"] = w.Compiles
 		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)
-		if w.Reason != "" {
-			x.Text += ": " + w.Reason
-		}
+		x.Text += say.With(": ", w.Reason, "")
 	}
 	return x
 }

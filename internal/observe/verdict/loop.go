@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"slices"
+
+	"envfix/internal/say"
 )
 
 // wanted is the number of workers to propose. Those that compute need a core
@@ -53,10 +55,7 @@ func loaderBound(f *facts) *Finding {
 }
 
 func (f *facts) idleWords() string {
-	if !f.idle.ok || len(f.used) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("the GPU was idle %s of the time: ", pct(f.idle.v))
+	return say.If(f.idle.ok && len(f.used) != 0, fmt.Sprintf("the GPU was idle %s of the time: ", pct(f.idle.v)))
 }
 
 // loaderFromOutside: without the probe, a GPU that alternates between working

@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"slices"
+
+	"envfix/internal/say"
 )
 
 // ddpSkew: all ranks step together, so one that comes late holds up all the others,
@@ -36,10 +38,7 @@ func ddpSkew(f *facts) *Finding {
 	}
 	x := f.finding(DDPSkew, medium, numbers{"rank": worst.rank(), "ranks": len(f.ranks), "rank_ms": round(most * 1e3), "median_ms": round(median * 1e3)}, "")
 	f.promise(x, step, step-min(most-median, 0.95*step))
-	others := "the median rank"
-	if len(f.ranks) == 2 {
-		others = "the other"
-	}
+	others := say.Either(len(f.ranks) == 2, "the other", "the median rank")
 	if what == "data" {
 		x.Text = fmt.Sprintf("%s waits %s a step for data, %s %s: all ranks wait for it", worst.rank(), seconds(most), others, seconds(median))
 		x.Fix = []string{"look at that rank's shard and its storage", "give every rank the same number of workers and CPUs"}

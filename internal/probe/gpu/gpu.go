@@ -14,6 +14,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -70,10 +71,7 @@ func busGPUs(h *sysroot.Host) (out []pciGPU) {
 // hex4 turns 0x1DB5 into 1db5, and text that is no such number into "".
 func hex4(s string) string {
 	n, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(s), "0x"), 16, 16)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%04x", n)
+	return say.If(err == nil, fmt.Sprintf("%04x", n))
 }
 
 // gpu turns a device of the bus into a GPU that is not known to be usable.

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -69,10 +70,7 @@ func journal(ctx context.Context, limit time.Duration) string {
 		}
 		a := runLimited(ctx, limit, []string{program, "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic", "-n", "6000"},
 			[]string{"LC_ALL=C", "PATH=/usr/bin:/bin"}, func() {})
-		if a.err != nil || a.late {
-			return ""
-		}
-		return a.stdout
+		return say.If(a.err == nil && !a.late, a.stdout)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/near"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -87,8 +88,5 @@ var allocNames = strings.Fields(`backend expandable_segments garbage_collection_
 // nearOption is the option that was meant, as far as it can be told; "" it cannot.
 func nearOption(option string, known func(string) bool) string {
 	name := slices.MinFunc(allocNames, func(a, b string) int { return near.Distance(a, option) - near.Distance(b, option) })
-	if near.Distance(name, option) > 3 || !known(name) {
-		return ""
-	}
-	return name
+	return say.If(near.Distance(name, option) <= 3 && known(name), name)
 }

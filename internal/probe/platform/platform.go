@@ -14,6 +14,7 @@ import (
 	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -94,10 +95,7 @@ func Arch(h *sysroot.Host) string {
 		}
 	}
 	_, arch := machine.NormalPlatform("linux", runtime.GOARCH)
-	if arch == "386" && strings.Contains(h.Text("/proc/cpuinfo"), " lm ") {
-		return "x86_64"
-	}
-	return arch
+	return say.Either(arch == "386" && strings.Contains(h.Text("/proc/cpuinfo"), " lm "), "x86_64", arch)
 }
 
 // ELFArch is the processor of an ELF header, as [machine.Platform] names it.

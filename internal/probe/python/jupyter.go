@@ -9,6 +9,7 @@ import (
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 const maxKernels = 50
@@ -122,11 +123,7 @@ func torchOf(h *sysroot.Host, python string) (release string, gpu bool) {
 	}
 	for _, dir := range places {
 		versions := []string{"."}
-		for _, name := range h.Names(dir) {
-			if strings.HasPrefix(name, "python3") {
-				versions = append(versions, name)
-			}
-		}
+		versions = append(versions, xslices.Filter(h.Names(dir), func(name string) bool { return strings.HasPrefix(name, "python3") })...)
 		for _, v := range versions {
 			for _, site := range []string{"site-packages", "dist-packages"} {
 				info := path.Join(dir, v, site, "torch")

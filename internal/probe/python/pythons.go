@@ -115,10 +115,7 @@ func IsEnv(h *sysroot.Host, dir string) bool {
 // Program is the interpreter of an environment's directory.
 func Program(h *sysroot.Host, dir string) string {
 	if h.OS == "windows" {
-		if h.IsDir(dir + "/conda-meta") {
-			return dir + "/python.exe"
-		}
-		return dir + "/Scripts/python.exe"
+		return say.Either(h.IsDir(dir+"/conda-meta"), dir+"/python.exe", dir+"/Scripts/python.exe")
 	}
 	for _, name := range []string{"python3", "python"} {
 		if h.IsProgram(dir + "/bin/" + name) {

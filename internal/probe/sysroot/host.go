@@ -15,6 +15,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/proc"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -174,20 +175,14 @@ func (h *Host) IsDir(path string) bool {
 // none. The kernel's links are relative and need not be followed.
 func (h *Host) Link(path string) string {
 	target := h.Target(path)
-	if target == "" {
-		return ""
-	}
-	return filepath.Base(target)
+	return say.If(target != "", filepath.Base(target))
 }
 
 // Target returns a symbolic link's target as it stands there, "" where path is
 // none.
 func (h *Host) Target(path string) string {
 	target, err := os.Readlink(filepath.Join(h.Real(filepath.Dir(path)), filepath.Base(path)))
-	if err != nil {
-		return ""
-	}
-	return target
+	return say.If(err == nil, target)
 }
 
 // Resolved returns a path of the machine with every symbolic link followed.
@@ -236,10 +231,7 @@ func (h *Host) IsProgram(path string) bool {
 // relative entries mean the working directory, which nobody should run programs
 // from.
 func (h *Host) PathDirs() (dirs []string) {
-	list := ":"
-	if h.OS == "windows" {
-		list = ";"
-	}
+	list := say.Either(h.OS == "windows", ";", ":")
 	for _, dir := range strings.Split(h.Env["PATH"], list) {
 		if filepath.IsAbs(dir) && !slices.Contains(dirs, filepath.Clean(dir)) {
 			dirs = append(dirs, filepath.Clean(dir))

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 )
 
@@ -56,10 +57,7 @@ func OnPath(h *sysroot.Host) Programs {
 	on := Programs{}
 	for _, dir := range programDirs(h) {
 		for _, file := range h.Once(dir) {
-			tool := file
-			if h.OS == "windows" {
-				tool = strings.TrimSuffix(strings.ToLower(file), ".exe")
-			}
+			tool := say.Either(h.OS == "windows", strings.TrimSuffix(strings.ToLower(file), ".exe"), file)
 			if !toolSet[tool] || !h.IsProgram(path.Join(dir, file)) {
 				continue
 			}
@@ -172,8 +170,5 @@ func Privilege(h *sysroot.Host, on Programs) string {
 			return "sudo"
 		}
 	}
-	if h.OS == "macos" && slices.Contains(groups, 80) { // admin
-		return "sudo"
-	}
-	return "none"
+	return say.Either(h.OS == "macos" && slices.Contains(groups, 80), "sudo", "none") // admin
 }

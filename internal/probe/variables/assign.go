@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 )
 
 // An Assignment is one line of a file that gives a list variable entries.
@@ -166,10 +167,7 @@ func expand(s, self string, value func(string) string) string {
 		if _, fallback, ok := strings.Cut(m[2], "-"); ok && v == "" {
 			v = expand(fallback, self, value)
 		}
-		if v == "" && !strings.Contains(m[2], "+") {
-			return unknown
-		}
-		return v
+		return say.Either(v == "" && !strings.Contains(m[2], "+"), unknown, v)
 	})
 }
 
@@ -230,10 +228,7 @@ func luaValue(s string, value func(string) string) string {
 		for i := range parts {
 			parts[i] = luaValue(parts[i], value)
 		}
-		if slices.Contains(parts, "") {
-			return unknown
-		}
-		return path.Join(parts...)
+		return say.Either(slices.Contains(parts, ""), unknown, path.Join(parts...))
 	}
 	var b strings.Builder
 	for part := range strings.SplitSeq(s, "..") {

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -178,10 +179,7 @@ func moduleFiles(h *sysroot.Host) (out []setter) {
 		if file == "" {
 			continue
 		}
-		language := tclText
-		if strings.HasSuffix(file, ".lua") {
-			language = luaText
-		}
+		language := say.Either(strings.HasSuffix(file, ".lua"), luaText, tclText)
 		out = append(out, setter{machine.OriginModule, name, file, language})
 	}
 	return out
