@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"envfix/internal/fail"
@@ -69,8 +68,7 @@ func TestLockIsReproducible(t *testing.T) {
 	wantExit(t, lockIn(t, one, teamArgs(x)...), fail.OK)
 	t.Setenv("LC_ALL", "tr_TR.UTF-8")
 	t.Setenv("TZ", "Asia/Kathmandu")
-	old := syscall.Umask(0o077)
-	defer syscall.Umask(old)
+	defer umask(0o077)()
 	wantExit(t, lockIn(t, two, teamArgs(x)...), fail.OK)
 	files, err := filepath.Glob(filepath.Join(one, "*"))
 	if err != nil || len(files) != 5 { // with envfix.toml
