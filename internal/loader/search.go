@@ -3,7 +3,6 @@ package loader
 import (
 	"bytes"
 	"encoding/binary"
-	"envfix/internal/xslices"
 	"errors"
 	"io/fs"
 	"iter"
@@ -12,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"envfix/internal/say"
+	"envfix/internal/xslices"
 )
 
 // Files is a machine's tree of files, and what the loader takes from its surroundings.
@@ -90,10 +92,7 @@ func (s *Files) Start(program string, opens func(*Object) []string) *View {
 		v.take(v.Program, program)
 	}
 	for i, entry := range slices.Concat(s.Preload, s.PreloadFile) {
-		via := ByPreload
-		if i >= len(s.Preload) {
-			via = ByPreloadFile
-		}
+		via := say.Either(i >= len(s.Preload), ByPreloadFile, ByPreload)
 		o := v.Find(entry, first)
 		if o == nil {
 			v.Ignored = append(v.Ignored, entry)

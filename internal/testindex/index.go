@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -270,9 +271,7 @@ func page(name string, files []jsonFile) []byte {
 		if f.RequiresPython != "" {
 			attrs += fmt.Sprintf(" data-requires-python=\"%s\"", html.EscapeString(f.RequiresPython))
 		}
-		if f.CoreMetadata != nil {
-			attrs += ` data-core-metadata="true" data-dist-info-metadata="true"`
-		}
+		attrs += say.If(f.CoreMetadata != nil, ` data-core-metadata="true" data-dist-info-metadata="true"`)
 		if reason, yes := f.Yanked.(string); yes {
 			attrs += fmt.Sprintf(" data-yanked=\"%s\"", reason)
 		}

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"envfix/internal/say"
 )
 
 // A Wheel is one built distribution. Name and Version are all that is needed:
@@ -108,10 +110,7 @@ func (w Wheel) files() (all map[string]string, list string) {
 	var record strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		sum := sha256.Sum256([]byte(files[name]))
-		listed := name
-		if strings.ContainsAny(name, `,"`) {
-			listed = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		}
+		listed := say.Either(strings.ContainsAny(name, `,"`), `"`+strings.ReplaceAll(name, `"`, `""`)+`"`, name)
 		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", listed, base64.RawURLEncoding.EncodeToString(sum[:]), len(files[name]))
 	}
 	fmt.Fprintf(&record, "%sRECORD,,\n", info)
@@ -177,10 +176,7 @@ type TorchBuild struct {
 
 // Wheel returns the stand-in.
 func (t TorchBuild) Wheel() Wheel {
-	cu := "None"
-	if t.CUDA != "" {
-		cu = fmt.Sprintf("%q", t.CUDA)
-	}
+	cu := say.Either(t.CUDA != "", fmt.Sprintf("%q", t.CUDA), "None")
 	return Wheel{
 		Name: "torch", Version: t.Version, RequiresPython: ">=3.8",
 		Files: map[string]string{

@@ -74,10 +74,7 @@ func (r *Reader) part(n int) (Evidence, bool) {
 	first := len(r.kept)
 	for test, end := r.pass.Part(n); test < end; test++ {
 		for _, i := range r.words[test] {
-			if i >= first {
-				break
-			}
-			if r.spent > 2*budget {
+			if i >= first || r.spent > 2*budget {
 				break
 			}
 			r.spent += len(r.kept[i].text)

@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"slices"
+
+	"envfix/internal/say"
 )
 
 func (s sum) tensor() num { return ratio(s.Tensor, s.GPMN) }
@@ -72,9 +74,7 @@ func powerCap(f *facts) *Finding {
 	if g.PowerLimit > 0 {
 		x.Evidence["power_limit_w"] = g.PowerLimit
 	}
-	if g.PowerDefault > 0 {
-		x.Text += fmt.Sprintf("; it is %.0f of %.0f W", g.PowerLimit, g.PowerDefault)
-	}
+	x.Text += say.If(g.PowerDefault > 0, fmt.Sprintf("; it is %.0f of %.0f W", g.PowerLimit, g.PowerDefault))
 	if braked {
 		x.Evidence["power_brake_share"] = round(brake)
 		x.Text += "; the power brake is on"

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"envfix/internal/say"
+	"envfix/internal/text"
 )
 
 // The values of Finding.Confidence.
@@ -102,9 +105,7 @@ func rules() []rule {
 		{"R15", 4, thermal}, {"R16", 4, powerCap}, {"R17", 4, pcieLink}, {"R19", 4, dataParallel}, {"R20", 4, ddpSkew},
 		{"R13", 5, fp32NoTensorCores}, {"R26", 5, compileWarmup},
 	}
-	for _, k := range works {
-		list = append(list, rule{"R30 " + k.part, sharing, k.judge})
-	}
+	list = append(list, text.Each(works, func(k work) rule { return rule{"R30 " + k.part, sharing, k.judge} })...)
 	return list
 }
 
@@ -160,9 +161,7 @@ func Judge(t *Trace) Report {
 
 func noGPU(f *facts) Finding {
 	text := "no GPU was seen on this machine: NVML found none and the job opened none"
-	if f.t.Host.Visible != nil && hidden(f.t.Host.Visible) {
-		text += "; CUDA_VISIBLE_DEVICES hides whatever there may be"
-	}
+	text += say.If(f.t.Host.Visible != nil && hidden(f.t.Host.Visible), "; CUDA_VISIBLE_DEVICES hides whatever there may be")
 	x := Finding{Verdict: NoGPU, Confidence: high, Text: text + f.outside(), Evidence: f.evidence(),
 		Fix: []string{"`envfix doctor` looks for a GPU that the driver does not show"}}
 	if d := f.t.Doctor; d != nil {
@@ -190,9 +189,7 @@ func healthy(f *facts) Finding {
 	default:
 		x.Confidence = low
 		x.Text = fmt.Sprintf("the GPU was idle %s of the time, and no cause was found in what could be measured", pct(f.idle.v))
-		if f.lead.Probe == nil {
-			x.Text += "; the probe was not in the job"
-		}
+		x.Text += say.If(f.lead.Probe == nil, "; the probe was not in the job")
 		x.Text += f.outside()
 	}
 	if te := f.mean(sum.tensor); te.ok && x.Confidence == high {

@@ -141,10 +141,7 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 // share is a part's share of the loop's time; the collector's counts where it comes often.
 func (f *facts) share(part string) float64 {
 	w := f.looks()
-	if w == nil {
-		return 0
-	}
-	if part == "gc" && w.GCTimes < gcOften {
+	if w == nil || part == "gc" && w.GCTimes < gcOften {
 		return 0
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 )
 
 var deviceMinor = lazy.Regexp(`(?m)^Device Minor:\s*(.*?)\s*$`)
@@ -73,10 +74,7 @@ func nodeState(h *sysroot.Host, node string, majors map[string]uint64) string {
 	if i.Mode()&fs.ModeCharDevice == 0 && h.Root == "" {
 		return machine.NodePlain
 	}
-	if i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.Real(node)) {
-		return machine.NodeClosed // asked without opening it, which would start the GPU
-	}
-	return ""
+	return say.If(i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.Real(node)), machine.NodeClosed) // asked without opening it, which would start the GPU
 }
 
 // majors are the numbers that the kernel gave its drivers of character devices.
