@@ -13,7 +13,7 @@ import (
 
 func TestDriverSteps(t *testing.T) {
 	fix := func(action, branch, module string) *resolver.Resolution {
-		return &resolver.Resolution{Decision: resolver.FixDriver, Then: choice(), Driver: resolver.DriverChoice{Action: action, Branch: branch, KernelModule: module, Minimum: version.MustDotted("525.60.13")}}
+		return &resolver.Resolution{Decision: resolver.FixDriver, Told: resolver.Told{Then: choice()}, Driver: resolver.DriverChoice{Action: action, Branch: branch, KernelModule: module, Minimum: version.MustDotted("525.60.13")}}
 	}
 	linux := func(distro, version, arch string) machine.Platform {
 		return machine.Platform{OS: "linux", Arch: arch, Distro: distro, DistroVersion: version}
@@ -162,7 +162,7 @@ func TestDriverSteps(t *testing.T) {
 // Nothing changes a driver that works, unless it was allowed.
 func TestDriverOnlyWhenAllowed(t *testing.T) {
 	h := v100()
-	res := &resolver.Resolution{Decision: resolver.UpgradeDriver, Then: choice(), Driver: resolver.DriverChoice{Action: "upgrade", Branch: "580", KernelModule: "open"}}
+	res := &resolver.Resolution{Decision: resolver.UpgradeDriver, Told: resolver.Told{Then: choice()}, Driver: resolver.DriverChoice{Action: "upgrade", Branch: "580", KernelModule: "open"}}
 	if got := commands(must(t, h, resolver.Request{}, res, plan.Target{})); got != nil {
 		t.Errorf("without --change-driver and without a fallback: %q", got)
 	}

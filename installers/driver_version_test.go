@@ -87,7 +87,7 @@ func TestExactVersions(t *testing.T) {
 }
 
 func fixDriver() *resolver.Resolution {
-	return &resolver.Resolution{Decision: resolver.FixDriver, Then: choice(),
+	return &resolver.Resolution{Decision: resolver.FixDriver, Told: resolver.Told{Then: choice()},
 		Driver: resolver.DriverChoice{Action: "install", Branch: "580", KernelModule: "open", Minimum: version.MustDotted("525.60.13")}}
 }
 

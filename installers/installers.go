@@ -49,17 +49,9 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 func describe(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution) *plan.Plan {
 	d := res.Driver
 	p := &plan.Plan{
-		Decision:     res.Decision,
-		Driver:       plan.Driver{Action: d.Action, Minimum: orNull(d.Minimum.String()), Branch: orNull(d.Branch), KernelModule: orNull(d.KernelModule)},
-		Then:         res.Then,
-		Fallback:     res.Fallback,
-		Environments: res.Environments,
-		VisibleGPUs:  res.VisibleGPUs,
-		Nearest:      res.Nearest,
-		Alternatives: res.Alternatives,
-		Reasons:      res.Reasons,
-		Warnings:     res.Warnings,
-		HeldBack:     res.HeldBack,
+		Decision: res.Decision,
+		Driver:   plan.Driver{Action: d.Action, Minimum: orNull(d.Minimum.String()), Branch: orNull(d.Branch), KernelModule: orNull(d.KernelModule)},
+		Told:     res.Told,
 		Basis: plan.Basis{
 			Matrix:  plan.MatrixID{Version: m.Version, SHA256: m.SHA256},
 			Facts:   h,

@@ -150,7 +150,7 @@ func (q *attempt) installs(d Decision, b *matrix.Build) *outcome {
 
 func (s chooser) needTarget(why, hint string) *outcome {
 	return &outcome{Resolution: Resolution{Decision: NeedTarget, Driver: DriverChoice{Action: noDriver},
-		Reasons: []Reason{{Rule: "target", Text: why, Hint: hint}}}}
+		Told: Told{Reasons: []Reason{{Rule: "target", Text: why, Hint: hint}}}}}
 }
 
 // refuse is a no_solution with one reason.

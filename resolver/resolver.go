@@ -132,19 +132,24 @@ type Environment struct {
 
 // A Resolution is a decision and the case for it.
 type Resolution struct {
-	Decision     Decision
-	Choice       *Choice // nil where nothing is installed
-	Driver       DriverChoice
-	Then         *Choice // after the driver change
-	Fallback     *Choice // without the driver change
-	Environments []Environment
-	VisibleGPUs  []int
-	CUDAVisible  string // value for CUDA_VISIBLE_DEVICES with a partial
-	Nearest      []Nearest
-	Alternatives []string
-	Reasons      []Reason
-	Warnings     []string
-	HeldBack     string // "torch 2.15.0 needs GPU 7.5 or newer"; "" nothing newer was held back
+	Decision    Decision
+	Choice      *Choice // nil where nothing is installed
+	Driver      DriverChoice
+	CUDAVisible string // value for CUDA_VISIBLE_DEVICES with a partial
+	Told
+}
+
+// Told is what is said beside a choice, by the names of the JSON of a plan.
+type Told struct {
+	Then         *Choice       `json:"then"`     // after the driver change
+	Fallback     *Choice       `json:"fallback"` // without the driver change
+	Environments []Environment `json:"environments"`
+	VisibleGPUs  []int         `json:"visible_gpus"`
+	Nearest      []Nearest     `json:"nearest"`
+	Alternatives []string      `json:"alternatives"`
+	Reasons      []Reason      `json:"reasons"`
+	Warnings     []string      `json:"warnings"`
+	HeldBack     string        `json:"held_back,omitempty"` // "torch 2.15.0 needs GPU 7.5 or newer"; "" nothing newer was held back
 }
 
 // Resolve returns the best answer for one machine. Every Request has an answer:

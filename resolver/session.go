@@ -33,7 +33,6 @@ type Brief struct {
 	Driver   DriverChoice
 	Options  []Option // that run with the driver as it is, or after the change that Driver names; the preferred first
 	Why      []Reason // where nothing fits as the machine is, or a target must be named
-	Warnings []string
 }
 
 // An Option is a combination that every rule lets through on one machine.
@@ -50,7 +49,7 @@ func (x *Session) Brief(h machine.Machine, r Request) (*Brief, error) {
 		return nil, err
 	}
 	o := s.chooser().besideConda(s.chooser().decide())
-	b := &Brief{Decision: o.Decision, Choice: o.Choice, Then: o.Then, Driver: o.Driver, Warnings: o.Warnings}
+	b := &Brief{Decision: o.Decision, Choice: o.Choice, Then: o.Then, Driver: o.Driver}
 	switch c := o.settled(); {
 	case c != nil && o.q != nil:
 		b.Options = o.q.options()

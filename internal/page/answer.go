@@ -39,18 +39,10 @@ type Answer struct {
 // Decided are the fields of `envfix plan --json` that say what was decided, by the
 // same names: a test holds them against the program.
 type Decided struct {
-	Decision     resolver.Decision      `json:"decision"`
-	Choice       *resolver.Choice       `json:"choice"` // in a plan these fields stand at its top
-	Driver       plan.Driver            `json:"driver"`
-	Then         *resolver.Choice       `json:"then"`
-	Fallback     *resolver.Choice       `json:"fallback"`
-	Environments []resolver.Environment `json:"environments"`
-	VisibleGPUs  []int                  `json:"visible_gpus"`
-	Nearest      []resolver.Nearest     `json:"nearest"`
-	Alternatives []string               `json:"alternatives"`
-	Reasons      []resolver.Reason      `json:"reasons"`
-	Warnings     []string               `json:"warnings"`
-	HeldBack     string                 `json:"held_back"`
+	Decision resolver.Decision `json:"decision"`
+	Choice   *resolver.Choice  `json:"choice"` // in a plan these fields stand at its top
+	Driver   plan.Driver       `json:"driver"`
+	resolver.Told
 }
 
 // Ask answers a question. What is wrong with the words stands in its Error.
@@ -68,9 +60,8 @@ func Ask(m *matrix.Matrix, w Words) Answer {
 		return Answer{Error: faultOf(err), Words: q.words}
 	}
 	a := Answer{Words: q.words, Machine: machineLines(q.machine), Assumed: q.assumed, Do: do, Ask: commandLine("envfix plan", q.words.Args(true)),
-		Decided: Decided{Decision: res.Decision, Choice: res.Choice, Driver: p.Driver, Then: res.Then, Fallback: res.Fallback,
-			Environments: res.Environments, VisibleGPUs: res.VisibleGPUs, Nearest: res.Nearest, Alternatives: res.Alternatives,
-			Reasons: res.Reasons, Warnings: p.Warnings, HeldBack: res.HeldBack}}
+		Decided: Decided{Decision: res.Decision, Choice: res.Choice, Driver: p.Driver, Told: res.Told}}
+	a.Decided.Warnings = p.Warnings
 	a.OK = res.Choice != nil && slices.Contains(
 		[]resolver.Decision{resolver.Install, resolver.InstallCPU, resolver.Partial, resolver.UseVendorIndex}, res.Decision)
 	a.Title, a.Text = title(res), sentences[res.Decision]

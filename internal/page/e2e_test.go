@@ -190,8 +190,8 @@ func (a asker) compare(t *testing.T, w Words, line []byte) {
 		t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, problems.Bytes())
 		return
 	}
-	program := Decided{Decision: p.Decision, Choice: &p.Choice, Driver: p.Driver, Then: p.Then, Fallback: p.Fallback, Environments: p.Environments,
-		VisibleGPUs: p.VisibleGPUs, Nearest: p.Nearest, Alternatives: p.Alternatives, Reasons: p.Reasons, Warnings: p.Warnings, HeldBack: p.HeldBack}
+	program := Decided{Decision: p.Decision, Choice: &p.Choice, Driver: p.Driver, Told: resolver.Told{Then: p.Then, Fallback: p.Fallback, Environments: p.Environments,
+		VisibleGPUs: p.VisibleGPUs, Nearest: p.Nearest, Alternatives: p.Alternatives, Reasons: p.Reasons, Warnings: p.Warnings, HeldBack: p.HeldBack}}
 	program.Warnings = slices.DeleteFunc(program.Warnings, func(w string) bool { return strings.HasPrefix(w, "from the data alone") }) // as the page always is
 	if page.Decided.Choice == nil {
 		program.Choice = nil // in a plan it is empty

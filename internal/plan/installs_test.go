@@ -13,10 +13,10 @@ func TestInstalls(t *testing.T) {
 	now := &resolver.Choice{Torch: "2.7.1", Build: "cu118", Packages: map[string]string{"torch": "2.7.1+cu118"}}
 	proof := func(torch string) []Step { return []Step{{Verify: &Verify{Torch: torch}}} }
 	for want, p := range map[string]*Plan{
-		"cu132": {Then: then, Fallback: now, Steps: proof("2.15.0+cu132")},
-		"cu118": {Then: then, Fallback: now, Steps: proof("2.7.1")},
-		"":      {Then: then, Fallback: now},
-		"cu126": {Choice: resolver.Choice{Torch: "2.14.1", Build: "cu126"}, Then: then, Steps: proof("2.14.1")},
+		"cu132": {Told: resolver.Told{Then: then, Fallback: now}, Steps: proof("2.15.0+cu132")},
+		"cu118": {Told: resolver.Told{Then: then, Fallback: now}, Steps: proof("2.7.1")},
+		"":      {Told: resolver.Told{Then: then, Fallback: now}},
+		"cu126": {Choice: resolver.Choice{Torch: "2.14.1", Build: "cu126"}, Told: resolver.Told{Then: then}, Steps: proof("2.14.1")},
 	} {
 		if got := p.Installs(); got.Build != want {
 			t.Errorf("got %q, want %q", got.Build, want)

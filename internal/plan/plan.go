@@ -13,28 +13,20 @@ const Format = 1
 
 // A Plan is what would be done. Its JSON form is fixed by its schema (`envfix schema plan`).
 type Plan struct {
-	Format          int                    `json:"format"`
-	ID              string                 `json:"id"` // sha256:… over everything else
-	Decision        resolver.Decision      `json:"decision"`
-	resolver.Choice                        // what fits now; zero where nothing does
-	Driver          Driver                 `json:"driver"`
-	Then            *resolver.Choice       `json:"then"`
-	Fallback        *resolver.Choice       `json:"fallback"`
-	Environments    []resolver.Environment `json:"environments"`
-	VisibleGPUs     []int                  `json:"visible_gpus"`
-	Nearest         []resolver.Nearest     `json:"nearest"`
-	Alternatives    []string               `json:"alternatives"`
-	Reasons         []resolver.Reason      `json:"reasons"`
-	Warnings        []string               `json:"warnings"`
-	HeldBack        string                 `json:"held_back,omitempty"`
-	Wish            *Wish                  `json:"wish,omitempty"` // what only the command line says, or said when the environment was made
-	Read            string                 `json:"read,omitempty"` // of a project: its files that were read, and those that were not followed
-	EnvFixes        []EnvFix               `json:"env_fixes"`
-	Target          Target                 `json:"target"`
-	Keep            *Keep                  `json:"carry,omitempty"`   // nil: no environment is replaced
-	Steps           []Step                 `json:"steps"`             // empty: the machine already conforms
-	Partial         bool                   `json:"partial,omitempty"` // the rest depends on what the steps bring, and is planned then
-	Basis           Basis                  `json:"basis"`
+	Format          int               `json:"format"`
+	ID              string            `json:"id"` // sha256:… over everything else
+	Decision        resolver.Decision `json:"decision"`
+	resolver.Choice                   // what fits now; zero where nothing does
+	Driver          Driver            `json:"driver"`
+	resolver.Told
+	Wish     *Wish    `json:"wish,omitempty"` // what only the command line says, or said when the environment was made
+	Read     string   `json:"read,omitempty"` // of a project: its files that were read, and those that were not followed
+	EnvFixes []EnvFix `json:"env_fixes"`
+	Target   Target   `json:"target"`
+	Keep     *Keep    `json:"carry,omitempty"`   // nil: no environment is replaced
+	Steps    []Step   `json:"steps"`             // empty: the machine already conforms
+	Partial  bool     `json:"partial,omitempty"` // the rest depends on what the steps bring, and is planned then
+	Basis    Basis    `json:"basis"`
 }
 
 // Installs is the combination that the steps install: the choice, or where nothing fits

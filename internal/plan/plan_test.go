@@ -29,7 +29,7 @@ func sample(t testing.TB) *Plan {
 		Decision: resolver.FixDriver,
 		Choice:   resolver.Choice{Torch: "2.14.1", Build: "cu126", Python: "3.12", Index: &index, Packages: map[string]string{"torch": "2.14.1+cu126"}},
 		Driver:   Driver{Action: "install", Branch: new("580")},
-		Warnings: []string{"a name: $(touch pwned)\n# and a line"},
+		Told:     resolver.Told{Warnings: []string{"a name: $(touch pwned)\n# and a line"}},
 		Target:   Target{Dir: "my env's/.venv", Manager: "uv"},
 		Steps: []Step{
 			{ID: "driver", Title: "install the driver", Why: "none is\nhere", Root: true, Run: &Run{Argv: []string{"apt-get", "install", "-y", "nvidia-driver-580-open"}, Env: map[string]string{"DEBIAN_FRONTEND": "noninteractive"}}},

@@ -10,7 +10,7 @@ import (
 )
 
 func forWindows() *Plan {
-	p := &Plan{Decision: resolver.Install, Target: Target{Dir: "it's ‘mine’", Manager: "uv", InPlace: true}, Warnings: []string{"a\nb"}}
+	p := &Plan{Decision: resolver.Install, Target: Target{Dir: "it's ‘mine’", Manager: "uv", InPlace: true}, Told: resolver.Told{Warnings: []string{"a\nb"}}}
 	p.Choice = resolver.Choice{Torch: "2.14.1", Build: "cu130", Python: "3.12"}
 	p.Basis.Facts = machine.Machine{Platform: machine.Platform{OS: "windows", Arch: "x86_64"}}
 	p.Steps = []Step{

@@ -54,10 +54,10 @@ func texts() map[string]func() (machine.Machine, resolver.Request, *resolver.Res
 			h.Env["HTTPS_PROXY"] = "http://proxy.example:3128"
 			h.LibraryDirs = []machine.LibraryDir{{Path: "/usr/local/cuda-12.3/lib64", Files: []string{"libcudnn.so.9", "libcublas.so.12"}, From: "~/.bashrc:12"}}
 			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Install, Choice: combination("2.14.1", "cu126", "12.6"),
-				Driver:   resolver.DriverChoice{Action: "keep", Minimum: version.MustDotted("525.60.13")},
-				Reasons:  []resolver.Reason{{Rule: "request", Text: "nothing is against it"}, {Rule: "gpu-code", Text: "has code for the Tesla V100-SXM2-32GB (7.0): sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"}, {Rule: "driver-floor", Text: "580.95.05 is not older than 525.60.13"}},
-				Warnings: []string{"semi-structured sparsity does not run below compute capability 8.0"},
-				HeldBack: "torch 2.15.0 has no code for 7.0; it begins with 7.5",
+				Driver: resolver.DriverChoice{Action: "keep", Minimum: version.MustDotted("525.60.13")},
+				Told: resolver.Told{Reasons: []resolver.Reason{{Rule: "request", Text: "nothing is against it"}, {Rule: "gpu-code", Text: "has code for the Tesla V100-SXM2-32GB (7.0): sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"}, {Rule: "driver-floor", Text: "580.95.05 is not older than 525.60.13"}},
+					Warnings: []string{"semi-structured sparsity does not run below compute capability 8.0"},
+					HeldBack: "torch 2.15.0 has no code for 7.0; it begins with 7.5"},
 			}
 		},
 		"nothing": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
@@ -69,36 +69,38 @@ func texts() map[string]func() (machine.Machine, resolver.Request, *resolver.Res
 		"cpu": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
 			c := combination("2.14.1", "cpu", "")
 			c.CuDNN = ""
-			return host(), resolver.Request{}, &resolver.Resolution{Decision: resolver.InstallCPU, Choice: c, Driver: resolver.DriverChoice{Action: "none"}, Warnings: []string{"there is no GPU: everything is computed on the CPU"}}
+			return host(), resolver.Request{}, &resolver.Resolution{Decision: resolver.InstallCPU, Choice: c, Driver: resolver.DriverChoice{Action: "none"}, Told: resolver.Told{Warnings: []string{"there is no GPU: everything is computed on the CPU"}}}
 		},
 		"fix_driver": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
 			g := gpu("GeForce RTX 4060", "8.9")
 			g.Visible, g.KernelDriver = false, "nouveau"
-			return host(g), resolver.Request{}, &resolver.Resolution{Decision: resolver.FixDriver, Then: combination("2.15.0", "cu132", "13.2"),
-				Driver:  resolver.DriverChoice{Action: "install", Minimum: version.MustDotted("580.65.06"), Branch: "580", KernelModule: "open"},
-				Reasons: []resolver.Reason{{Rule: "driver", Text: "nouveau drives the GPU, and CUDA does not run on it"}}}
+			return host(g), resolver.Request{}, &resolver.Resolution{Decision: resolver.FixDriver,
+				Driver: resolver.DriverChoice{Action: "install", Minimum: version.MustDotted("580.65.06"), Branch: "580", KernelModule: "open"},
+				Told: resolver.Told{Then: combination("2.15.0", "cu132", "13.2"),
+					Reasons: []resolver.Reason{{Rule: "driver", Text: "nouveau drives the GPU, and CUDA does not run on it"}}}}
 		},
 		"upgrade_driver": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
 			h := host(gpu("NVIDIA GeForce RTX 5090", "12.0"))
 			h.Driver = &machine.Driver{Version: version.MustDotted("570.172.08"), KernelModule: "open"}
-			return h, resolver.Request{Described: true}, &resolver.Resolution{Decision: resolver.UpgradeDriver, Then: combination("2.15.0", "cu132", "13.2"), Fallback: combination("2.11.0", "cu128", "12.8"),
-				Driver:  resolver.DriverChoice{Action: "upgrade", Minimum: version.MustDotted("580.65.06"), Branch: "580", KernelModule: "open"},
-				Reasons: []resolver.Reason{{Rule: "driver-floor", Text: "torch 2.15.0 needs CUDA 13, and that a driver from 580.65.06 on"}}}
+			return h, resolver.Request{Described: true}, &resolver.Resolution{Decision: resolver.UpgradeDriver,
+				Driver: resolver.DriverChoice{Action: "upgrade", Minimum: version.MustDotted("580.65.06"), Branch: "580", KernelModule: "open"},
+				Told: resolver.Told{Then: combination("2.15.0", "cu132", "13.2"), Fallback: combination("2.11.0", "cu128", "12.8"),
+					Reasons: []resolver.Reason{{Rule: "driver-floor", Text: "torch 2.15.0 needs CUDA 13, and that a driver from 580.65.06 on"}}}}
 		},
 		"split": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
 			h := host(gpu("GeForce GTX 1080 Ti", "6.1"), gpu("GeForce RTX 5090", "12.0"))
 			h.Driver = &machine.Driver{Version: version.MustDotted("580.95.05")}
-			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Split, Driver: resolver.DriverChoice{Action: "keep"}, Environments: []resolver.Environment{
+			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Split, Driver: resolver.DriverChoice{Action: "keep"}, Told: resolver.Told{Environments: []resolver.Environment{
 				{GPUs: []int{0}, CUDAVisible: "0", Choice: combination("2.14.1", "cu126", "12.6")},
 				{GPUs: []int{1}, CUDAVisible: "1", Choice: combination("2.15.0", "cu132", "13.2")},
-			}}
+			}}}
 		},
 		"no_solution": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
 			h := host(gpu("Tesla V100", "7.0"))
 			h.Driver = &machine.Driver{Version: version.MustDotted("580.65.06")}
 			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.NoSolution,
-				Reasons: []resolver.Reason{{Rule: "gpu-code", Text: "torch 2.15.0+cu132 has no code for 7.0; the oldest it supports is 7.5"}, {Rule: "request", Text: "torch 2.14.1+cu126 is not for CUDA 13, which was asked for"}},
-				Nearest: []resolver.Nearest{{Change: "drop `--cuda 13.0`", Torch: "2.14.1", Build: "cu126"}}, Alternatives: []string{"conda-forge: pytorch 2.13, cuda12.9"}}
+				Told: resolver.Told{Reasons: []resolver.Reason{{Rule: "gpu-code", Text: "torch 2.15.0+cu132 has no code for 7.0; the oldest it supports is 7.5"}, {Rule: "request", Text: "torch 2.14.1+cu126 is not for CUDA 13, which was asked for"}},
+					Nearest: []resolver.Nearest{{Change: "drop `--cuda 13.0`", Torch: "2.14.1", Build: "cu126"}}, Alternatives: []string{"conda-forge: pytorch 2.13, cuda12.9"}}}
 		},
 		"need_target": func() (machine.Machine, resolver.Request, *resolver.Resolution) {
 			h := host()
@@ -113,7 +115,7 @@ func texts() map[string]func() (machine.Machine, resolver.Request, *resolver.Res
 			c := combination("2.14.1", "cu126", "12.6")
 			c.Packages["torchvision"] = "0.29.1\x1b[1m"
 			return h, resolver.Request{}, &resolver.Resolution{Decision: resolver.Install, Choice: c, Driver: resolver.DriverChoice{Action: "keep"},
-				Warnings: []string{"see \x9b31m this\r\nand that"}, Reasons: []resolver.Reason{{Rule: "gpu\x00code", Text: "bell \x07"}}, HeldBack: "\x1b]8;;x\x1b\\link"}
+				Told: resolver.Told{Warnings: []string{"see \x9b31m this\r\nand that"}, Reasons: []resolver.Reason{{Rule: "gpu\x00code", Text: "bell \x07"}}, HeldBack: "\x1b]8;;x\x1b\\link"}}
 		},
 	}
 }
