@@ -348,7 +348,11 @@ func TestLoopWithoutSteps(t *testing.T) {
 	r := runProbed(t, `
 import torch, _envfix_look as K
 K.end()
-K.frames, K.spot = lambda: [None], lambda *a: ("forward", "t.py", 1, "f", "g")
+part = "python"
+K.frames, K.spot = lambda: [None], lambda *a: (part, "t.py", 1, "f", "g")
+K.look()
+print(K.L["sums"])
+part = "forward"
 K.L["begun"], K.L["looks"] = 0, 9
 K.look()
 print(K.L["begun"] > 0, K.L["looks"])
@@ -356,7 +360,7 @@ K.L["begun"] = 0
 K.look()
 print(K.L["begun"], K.L["looks"])
 `)
-	if r.stdout != "True 0\n0 1\n" || r.stderr != "" {
+	if r.stdout != "{}\nTrue 0\n0 1\n" || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }
@@ -382,8 +386,12 @@ sample()
 image(told)
 told()
 library("torch.optim.lbfgs", "def step(f): f()")["step"](lambda: told())
+library("http.server", "def handle(f): f()")["handle"](lambda: told())
+tensors = library("torch._tensor", "def __deepcopy__(f): f()")["__deepcopy__"]
+library("copy", "def deepcopy(f, x): f(x)")["deepcopy"](tensors, told)
+library("selectors", "def select(f): f()")["select"](told)
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

@@ -18,7 +18,7 @@ PLACES = [(k, tuple(names.split())) for k, names in (
     ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
     ("data", "queue.get multiprocessing.queues.get multiprocessing.pool. multiprocessing.connection. concurrent.futures. joblib. selectors. "
      "requests. urllib3. http. botocore. ssl. socket. PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
-    ("sampler", "torch.utils.data.sampler. torch.utils.data.dataloader._next_index"), ("backward", "torch._tensor.backward torch.autograd.backward"),
+    ("sampler", "torch.utils.data.sampler. torch.utils.data.dataloader._next_index"), ("backward", "torch._tensor.backward torch.autograd.backward torch.autograd.grad torch._functorch.eager_transforms."),
     ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
     ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
     ("logging", "torch.utils.tensorboard. tensorboard. tensorboardX. logging. wandb. mlflow. tqdm. rich. matplotlib. seaborn. plotly. comet_ml. neptune. "
@@ -156,6 +156,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     own = stack[top] if top is not None else None
     inside = stack[:top][::-1] if own else stack[::-1]
     call = native(own) if top == 0 else whole(stack[cut]) if cut is not None else called(inside)
+    fetches = any(k[1] == "data" for i, k in enumerate(known) if k[0] or top is None or i < top)  # a server's library calls what answers
     if part in ("", *STEP) and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
@@ -164,14 +165,14 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
             part = "copy"
         elif top == 0 and call in (".item", ".tolist", ".cpu", ".numpy", "torch.cuda.synchronize"):
             part = "sync"
-        elif any(k[1] == "data" for k in known) or top == 0 and READS & set(words(call)):
+        elif fetches or top == 0 and READS & set(words(call)):
             part = "data"
         elif top == 0 and (own.f_code, own.f_lineno) == P.S["next"]:
             part = ""
-        elif top == 0 and not (call.startswith(TORCH) or call[:1] == "." and (call == ".?" or hasattr(P.torch.Tensor, call[1:]))) or top and not any(
-                k[2].startswith(TORCH) or k[2].partition(".")[0] in P.S["via"] for k in known[:top]):
+        elif top == 0 and not (call.startswith(TORCH) or call[:1] == "." and (call == ".?" or hasattr(P.torch.Tensor, call[1:]))) or top and (
+                known[top - 1][2] == "copy" or not any(k[2].startswith(TORCH) or k[2].partition(".")[0] in P.S["via"] for k in known[:top])):
             part = "python"
-    if not part and any(k[1] == "data" for k in known):
+    if not part and fetches:
         part = "data"
     part = "gc" if collects else part
     return (part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
@@ -296,7 +297,7 @@ def look():
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
-    if s and s[0] == "forward" and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
+    if s and s[0] in STEP and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
         L["model"] = True
         return begin()
     if s:
@@ -304,7 +305,7 @@ def look():
         got[0], got[1] = got[0] + dt, got[1] + dt * dt
     else:
         L["since"] += dt
-    if L["worker"] or n != L["step"] or not P.C[P.UNIT]:  # what follows the last step is no part of the loop
+    if L["worker"] or n != L["step"] or L["model"] and not P.C[P.UNIT]:  # what precedes the model's first call, or follows the last step, is no part of the loop
         for k, v in into.items():
             got = L["sums"].setdefault(k, [0, 0])
             got[0], got[1] = got[0] + v[0], got[1] + v[1]

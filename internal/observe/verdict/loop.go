@@ -247,7 +247,7 @@ func pythonBound(f *facts) *Finding {
 	}
 	where := ""
 	if w := f.looks(); w != nil {
-		where, _ = w.at(slices.MaxFunc(launchParts, func(a, b string) int { return w.Parts[a] - w.Parts[b] }))
+		where, _ = w.at(slices.MaxFunc(launchParts[:2], func(a, b string) int { return w.Parts[a] - w.Parts[b] }))
 	}
 	x := f.finding(PythonBound, medium, numbers{"main_core": round(core)},
 		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core, 1)), where),
