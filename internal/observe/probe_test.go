@@ -301,6 +301,17 @@ func TestProbeCrash(t *testing.T) {
 	}
 }
 
+// TestMemoryErrorBeforeTorch: memory that runs out before torch is imported is told.
+func TestMemoryErrorBeforeTorch(t *testing.T) {
+	r := runProbed(t, "bytearray(1 << 62)")
+	if r.code != 1 || !strings.HasSuffix(r.stderr, "\nMemoryError\n") || strings.Contains(r.stderr, "customize") || r.probe == nil || r.probe.Crash == nil || r.probe.Crash.Type != "MemoryError" {
+		t.Errorf("code %d, %+v\n%s", r.code, r.probe, r.stderr)
+	}
+	if r = runProbed(t, "import sys\nraise ValueError"); r.code != 1 || r.probe != nil {
+		t.Errorf("code %d, %+v\n%s", r.code, r.probe, r.stderr)
+	}
+}
+
 // TestProbeForks: a forked child writes its own page.
 func TestProbeForks(t *testing.T) {
 	r := runProbed(t, train+`

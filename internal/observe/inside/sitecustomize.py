@@ -48,6 +48,17 @@ def _own():  # the user's own: the same name, and the same errors as without us
         module = sys.modules["sitecustomize"] = _B.module_from_spec(spec)
         spec.loader.exec_module(module)
 
+def _dies(kind, error, trace, hook=sys.excepthook):  # the probe's own hook comes with torch: memory may run out before
+    if _B and issubclass(kind, MemoryError):
+        try:
+            import json, os
+            with open("%s/p%d.jsonl" % (os.environ["ENVFIX_PROBE_DIR"], os.getpid()), "ab", 0) as f:
+                f.write(json.dumps({"crash": {"type": "MemoryError", "text": str(error)[:700]}}).encode() + b"\n")
+        except Exception:
+            pass
+    hook(kind, error, trace)
+
 if _B:
     sys.meta_path.insert(0, _Finder)
+    sys.excepthook = _dies
 _own()

@@ -36,6 +36,10 @@ var elsewhere = []ruleCase{
 		onCPU(t)
 		t.Signal, t.Exit, t.Processes[0].Probe, t.Processes[0].Torch = "SEGV", 139, nil, ""
 	}, "died no_gpu", []string{"ended by SIGSEGV before PyTorch was loaded", "PYTHONFAULTHANDLER=1"}},
+	{"memory ran out before torch was imported", func(t *Trace) {
+		onCPU(t)
+		t.Exit, t.Processes[0].Probe, t.Processes[0].Torch = 1, &Probe{Crash: &Crash{Type: "MemoryError"}}, ""
+	}, "host_oom no_gpu", []string{"memory (not the GPU's) ran out: MemoryError"}},
 	{"ended by hand", func(t *Trace) { onCPU(t); t.Signal, t.Exit = "TERM", 143 }, "no_gpu", nil},
 	{"another library", func(t *Trace) { onCPU(t); t.Processes[0].Probe, t.Processes[0].Torch = nil, "" }, "no_gpu", []string{"the probe knows no other library", "0.6 of 16 processors"}},
 	{"too few looks", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 8 }, "no_gpu", []string{"its loop was too short to say what held it back: 2253 steps, 8 looks"}},

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func hostOOM(f *facts) *Finding {
 		x.Text = fmt.Sprintf("a process of this job ended at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
 	case f.crashSays("DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"),
 		f.crash() != nil && f.crash().Type == "MemoryError":
-		x.Text = "the machine's memory (not the GPU's) ran out: " + firstLine(f.crash().Text)
+		x.Text = "the machine's memory (not the GPU's) ran out: " + cmp.Or(firstLine(f.crash().Text), f.crash().Type)
 		if h.AddressLimit > 0 {
 			e["address_limit_mib"] = h.AddressLimit
 			x.Text = fmt.Sprintf(
