@@ -340,8 +340,10 @@ func TestLoopEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := f.WriteAt([]byte{n}, 8*wSteps); err != nil {
-			t.Fatal(err)
+		for word, v := range map[int64]byte{wSteps: n, wWarm: min(n, 3)} {
+			if _, err := f.WriteAt([]byte{v}, 8*word); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	var walls []float64

@@ -207,7 +207,7 @@ func (w *watcher) readPage(p *watched, now time.Time) (stepped bool) {
 	if !ok || !p.page.decode(b) {
 		return false
 	}
-	if p.warmAt.IsZero() && p.page[wSteps] > 3 {
+	if p.warmAt.IsZero() && p.page[wSteps] > p.page[wWarm] {
 		p.warmAt, p.warmCPU, p.firstDelay, p.Delay = now, p.lastCPU, p.delay(w.buf[:]), 0
 	}
 	return p.page[wSteps] > before
