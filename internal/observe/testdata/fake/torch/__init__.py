@@ -46,6 +46,9 @@ class Tensor:
     def cpu(self):
         return self
 
+    def __getitem__(self, i):
+        return self
+
     def __bool__(self):
         return True
 
