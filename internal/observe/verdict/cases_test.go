@@ -165,6 +165,12 @@ var elsewhere = []ruleCase{
 			p.Loaders = append(p.Loaders, Loader{Workers: 2, Where: "t.py:9", Persistent: true})
 		}
 	}, "worker_respawn no_gpu", []string{"built anew for each of 9 epochs (t.py:9)", "before the loop"}},
+	{"one worker can do no more than the loop did", func(t *Trace) {
+		onCPU(t)
+		t.Host.CPUs = 2
+		lead(t).Page.Load, lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 60, 0.9, 1
+		lead(t).Loaders = []Loader{{Where: "t.py:4"}}
+	}, "loader_bound no_gpu", []string{"90 s → 60 s at best", "num_workers=1"}},
 	{"a starved worker that decodes", func(t *Trace) {
 		onCPU(t)
 		lead(t).Page.Load = 80

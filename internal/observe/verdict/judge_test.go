@@ -74,6 +74,7 @@ func TestRewrite(t *testing.T) {
 		{"ld = DataLoader(f(a, num_workers=0), 8,)", "ld = DataLoader(f(a, num_workers=0), 8, num_workers=4)"},
 		{"for x in torch.utils.data.DataLoader(ds, 8): pass", "for x in torch.utils.data.DataLoader(ds, 8, num_workers=4): pass"},
 		{"ld = DataLoader(ds,", ""},
+		{"ld = DataLoader(ds, **kw)", ""},
 		{"ld = DataLoader(ds, sampler=d[')'])", ""},
 		{"ld = make()", ""},
 	}

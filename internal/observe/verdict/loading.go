@@ -266,21 +266,19 @@ func (f *facts) stepAtBest(kind string) float64 {
 	step, wait := p.Step/float64(p.Warm), p.Load/float64(p.Warm)
 	best := step - wait
 	switch kind {
-	case computing:
-		work := (f.core().v + f.workerCPU()) * step / float64(f.world())
-		if cpus := f.t.Host.Allowed() / float64(f.world()); cpus > 0 {
-			best = max(best, work/cpus)
-		}
 	case sampling:
 		best += (1 - f.sampler()) * wait
 	case locked:
 		return step
-	case waiting, disk:
+	case computing, waiting, disk:
 		busy := wait // of one batch
 		if ld.Workers > 0 {
 			busy = float64(ld.Workers) * step
 		}
-		best = max(best, busy/float64(max(f.wanted(false), ld.Workers)))
+		best = max(best, busy/float64(max(f.wanted(kind == computing), ld.Workers)))
+		if cpus := f.t.Host.Allowed(); kind == computing && cpus > 0 {
+			best = max(best, (f.core().v+f.workerCPU())*step/cpus)
+		}
 	}
 	return max(best, 0.01*step)
 }

@@ -65,7 +65,7 @@ func rewrite(l Loader, args ...[2]string) []string {
 	out := []string{"DataLoader(…, " + strings.Join(flags, ", ") + ")"}
 	line := strings.TrimRight(l.Source, " \t\r\n")
 	open := strings.Index(line, "DataLoader(")
-	if open < 0 || strings.ContainsAny(line, "\n\x00") || installed(l.Where) { // a library's line is not the user's to change
+	if open < 0 || strings.ContainsAny(line, "\n\x00") || strings.Contains(line[open:], "**") || installed(l.Where) { // a library's line is not the user's to change
 		return out
 	}
 	end := closing(line, open+len("DataLoader("))
