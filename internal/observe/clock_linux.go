@@ -22,6 +22,15 @@ func shm() (total, free int64) {
 
 const tmpfs = 0x01021994 // TMPFS_MAGIC
 
+// allowedCPUs counts the CPUs of a process's affinity mask; 0: not readable.
+func allowedCPUs(pid int) float64 {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(pid, &set) != nil {
+		return 0
+	}
+	return float64(set.Count())
+}
+
 // sinceBoot is the clock of a process's start in /proc/PID/stat, in seconds.
 func sinceBoot() float64 {
 	var t unix.Timespec

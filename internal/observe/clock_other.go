@@ -12,6 +12,8 @@ var begun = time.Now()
 
 func shm() (total, free int64) { return 0, 0 }
 
+func allowedCPUs(int) float64 { return 0 }
+
 func sinceBoot() float64 { return 0 }
 
 func networkDisk(string) string { return "" }

@@ -124,16 +124,9 @@ func lower[T int64 | float64](holds *T, limit T) {
 
 // small reads a file of at most 64 KiB; "" where it cannot.
 func small(dir, name string) string {
-	var buf [4096]byte
-	f := proc.Open(dir+"/"+name, false)
-	b, ok := f.Read(buf[:])
-	if !ok {
+	b, err := os.ReadFile(dir + "/" + name)
+	if err != nil || len(b) > 64<<10 {
 		return ""
-	}
-	if len(b) == len(buf) {
-		if b, _ = os.ReadFile(dir + "/" + name); len(b) > 64<<10 {
-			return ""
-		}
 	}
 	return string(b)
 }
@@ -154,41 +147,11 @@ func fields(s string) map[string]uint64 {
 	return out
 }
 
-// allowedCPUs counts the CPUs of a process's affinity mask; 0: not readable.
-func allowedCPUs(pid int) float64 {
-	return float64(countList(strings.Join(saysOf(pid, "status", "Cpus_allowed_list:"), "")))
-}
-
 // addressLimit is how much a process may map, in MiB; 0: as much as it likes.
 func addressLimit(pid int) int64 {
-	f := append(saysOf(pid, "limits", "Max address space"), "")
+	_, after, _ := strings.Cut(proc.Self.Of(pid).Read("limits"), "Max address space")
+	f := append(strings.Fields(after), "")
 	return int64(number64(f[0]) >> 20)
-}
-
-// saysOf are the words after a name in a file of a process's.
-func saysOf(pid int, file, name string) []string {
-	_, after, _ := strings.Cut("\n"+proc.Self.Of(pid).Read(file), "\n"+name)
-	line, _, _ := strings.Cut(after, "\n")
-	return strings.Fields(line)
-}
-
-// countList counts the members of a list such as 0-3,8.
-func countList(s string) (n int) {
-	for part := range strings.SplitSeq(s, ",") {
-		a, b, isRange := strings.Cut(part, "-")
-		lo, err := strconv.Atoi(a)
-		if err != nil {
-			continue
-		}
-		hi := lo
-		if isRange {
-			if hi, err = strconv.Atoi(b); err != nil || hi < lo || hi-lo > 1<<16 {
-				continue
-			}
-		}
-		n += hi - lo + 1
-	}
-	return n
 }
 
 // otherGPU names a GPU that NVML does not show: nvidia on the bus, or AMD's

@@ -64,14 +64,6 @@ func TestCgroup(t *testing.T) {
 	}
 }
 
-func TestCountList(t *testing.T) {
-	for in, want := range map[string]int{"0": 1, "0-3": 4, "0-1,8,10-11": 5, "": 0, "x": 0, "3-1": 0, "0-99999999": 0} {
-		if got := countList(in); got != want {
-			t.Errorf("%q: %d, want %d", in, got, want)
-		}
-	}
-}
-
 func TestMounts(t *testing.T) {
 	b := []byte(`36 35 98:0 / / rw,noatime master:1 - ext4 /dev/root rw
 37 36 0:50 / /mnt/my\040data rw - nfs4 server:/x rw

@@ -46,9 +46,6 @@ func newRecorder(root int, own bool, l *lane, g *gpuLane, env []string) *Recorde
 			v = text.Clip(v, longest)
 			r.host.Visible = &v
 		}
-		if pair == "CUDA_DEVICE_ORDER=PCI_BUS_ID" {
-			r.host.PCIOrder = true
-		}
 	}
 	Shrink()
 	return r

@@ -324,6 +324,6 @@ def tell():
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
-            reason=(last and last.recompile_reason or "")[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc=parts.get("gc", 0), gc_times=L["gc_times"],
+            reason=(last and last.recompile_reason or "")[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

@@ -143,23 +143,19 @@ func (f *facts) where() (out Where) {
 		if p.Probe == nil || p.Probe.Where == nil {
 			continue
 		}
-		w, count := p.Probe.Where, p.Probe.Where.Count
-		out.Looks += w.Looks
+		w, seen := p.Probe.Where, p.Probe.Where.Seen
 		if len(w.Parts) > 0 {
-			seen := w.Parts["item"] + w.Parts["collate"] + w.Parts["sampler"]
-			out.Seen += seen
-			out.Count += int(float64(count) * float64(seen) / float64(max(w.Seen, 1)))
-		} else {
-			out.Seen, out.Count = out.Seen+w.Seen, out.Count+w.Seen
+			seen = w.Parts["item"] + w.Parts["collate"] + w.Parts["sampler"]
 		}
+		out.Looks, out.Seen, out.Count = out.Looks+w.Looks, out.Seen+seen, out.Count+cmp.Or(w.Count, w.Seen)*seen/max(w.Seen, 1)
 		for _, s := range w.Top {
 			if len(w.Parts) > 0 && !slices.Contains(partsOfLoading, s.Part) {
 				continue
 			}
 			i := slices.IndexFunc(out.Top, func(o Spot) bool { return o.At == s.At && o.Call == s.Call && o.Part == s.Part })
 			if i < 0 {
-				i = len(out.Top)
-				out.Top = append(out.Top, Spot{At: s.At, Func: s.Func, Call: s.Call, Part: s.Part})
+				out.Top = append(out.Top, s)
+				continue
 			}
 			out.Top[i].N += s.N
 		}
@@ -178,15 +174,15 @@ func (f *facts) sampler() float64 {
 	return w.part("sampler") / max(w.part("load", "item", "collate", "sampler"), 0.001)
 }
 
+// lockCalls begin the names of what waits for a lock.
+var lockCalls = []string{"multiprocessing.synchronize.", "filelock", "fcntl.", "portalocker", ".acquire", ".lock", ".flock", "threading."}
+
 // locks reports whether most of what was seen waits for a lock.
 func (w Where) locks() bool {
 	n := 0
 	for _, s := range w.Top {
-		for _, call := range []string{"multiprocessing.synchronize.", "filelock", "fcntl.", "portalocker", ".acquire", ".lock", ".flock", "threading."} {
-			if strings.HasPrefix(s.Call, call) {
-				n += s.N
-				break
-			}
+		if slices.ContainsFunc(lockCalls, func(call string) bool { return strings.HasPrefix(s.Call, call) }) {
+			n += s.N
 		}
 	}
 	return w.Count >= spotsEnough && 2*n > w.Seen
@@ -202,12 +198,7 @@ func (f *facts) spots() (out []Spot, seen int) {
 	if w.Count < spotsEnough {
 		return nil, 0
 	}
-	for _, s := range w.Top {
-		if len(out) < 2 && 5*s.N >= w.Seen && (s.Call != "" || s.At != "") {
-			out = append(out, s)
-		}
-	}
-	return out, w.Seen
+	return w.costly(w.Seen), w.Seen
 }
 
 // spotWords names what in the loader costs: the function, the line, the share.
@@ -248,11 +239,10 @@ var wayOuts = []struct {
 func wayOut(spots []Spot, parts ...string) string {
 	for _, s := range spots {
 		for _, w := range wayOuts {
-			for _, call := range w.calls {
-				hit := strings.HasPrefix(s.Call, call) || strings.Contains(s.Call, "."+call) || s.Part == "collate" && strings.Contains(s.Call, call)
-				if hit && (len(parts) == 0 || slices.Contains(parts, s.Part)) {
-					return w.say
-				}
+			if (len(parts) == 0 || slices.Contains(parts, s.Part)) && slices.ContainsFunc(w.calls, func(call string) bool {
+				return strings.HasPrefix(s.Call, call) || strings.Contains(s.Call, "."+call) || s.Part == "collate" && strings.Contains(s.Call, call)
+			}) {
+				return w.say
 			}
 		}
 	}

@@ -31,6 +31,8 @@ var works = []work{
 		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
 	{"copy", CopiesEachStep, 0.2, 0, "copies to the GPU",
 		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)", "send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
+	{"data", LoaderBound, 0.25, 1, "fetches its input", // itself, or waits for a thread, a process or a server of the job's own
+		[]string{"read ahead while the model trains: a Dataset and DataLoader(…, num_workers=…), or a longer queue and more that fill it"}},
 	{"sync", SyncBound, 0.2, 0.9, "waits for the GPU to read a value back",
 		[]string{"read every tenth time only", "keep sums on the device: total += loss.detach()"}},
 	{"python", PythonBound, ownMuch, 1, "does work outside of PyTorch",
@@ -78,14 +80,22 @@ func (w *Where) within(share float64) string {
 	return fmt.Sprintf("by %d looks, ± %.0f %%", w.Count, math.Ceil(196*math.Sqrt(share*(1-share)/float64(w.Count))))
 }
 
+// costly are the places that take a fifth of some time and more, at most two; of
+// these parts, or of all.
+func (w *Where) costly(of int, parts ...string) (out []Spot) {
+	for _, s := range w.Top {
+		if len(out) < 2 && 5*s.N >= of && s.At+s.Call != "" && (len(parts) == 0 || slices.Contains(parts, s.Part)) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // at names the places of a part that take a fifth of it and more, at most two.
 func (w *Where) at(part string) (words string, places []string) {
 	var list []string
-	for _, s := range w.Top {
-		if s.Part == part && len(list) < 2 && 5*s.N >= w.Parts[part] && s.At+s.Call != "" {
-			list = append(list, s.what()+at(s.At, ""))
-			places = append(places, s.At)
-		}
+	for _, s := range w.costly(w.Parts[part], part) {
+		list, places = append(list, s.what()+at(s.At, "")), append(places, s.At)
 	}
 	if len(list) == 0 {
 		return "", nil
@@ -101,7 +111,7 @@ func (s Spot) what() string {
 // judge finds a work in the loop.
 func (k work) judge(f *facts) *Finding {
 	w := f.looks()
-	if w == nil || !f.waits() || w.surely(f.share(k.part)) < k.least {
+	if w == nil || !f.waits() || w.surely(f.share(k.part)) < k.least || k.part == "data" && f.world() > 1 && w.part(k.part) < 0.5 {
 		return nil
 	}
 	seen := w.part(k.part)
@@ -116,6 +126,12 @@ func (k work) judge(f *facts) *Finding {
 	switch k.part {
 	case "python":
 		x.Evidence["python_share"] = round(seen)
+	case "data":
+		if way := wayOut(w.Top, "data"); way != "" {
+			x.Fix = append(x.Fix, way)
+		}
+		x.Gain = nil
+		f.promise(x, f.step().v, f.fed(seen))
 	case "compile":
 		x.Evidence["compiles"] = w.Compiles
 		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)
@@ -153,37 +169,19 @@ func (f *facts) share(part string) float64 {
 	return w.part(part)
 }
 
-// fetchesItself: the loop fetches its input itself, or waits for a thread, a process or
-// a server of the job's own.
-func fetchesItself(f *facts) *Finding {
-	w := f.looks()
-	if w == nil || !f.waits() || w.part("data") < f.loadLimit() || f.world() > 1 && w.part("data") < 0.5 {
-		return nil
-	}
-	share := w.part("data")
-	where, places := w.at("data")
-	x := f.spends(LoaderBound, share, 1, places)
-	x.Text = fmt.Sprintf("%s%s of the time the loop fetches its input%s (%s)", f.idleWords(), pct(share), where, w.within(share))
-	x.Fix = []string{"read ahead while the model trains: a Dataset and DataLoader(…, num_workers=…), or a longer queue and more that fill it"}
-	if way := wayOut(w.Top, "data"); way != "" {
-		x.Fix = append(x.Fix, way)
-	}
-	// Whoever fetches needs a processor: this loop's own share stays, and what
-	// computes now computes on the processors that are left.
-	s, spare := f.step(), f.t.Host.Allowed()/float64(f.world())-1
-	after, producers := s.v*(1-share), 0.0
+// fed bounds what reading ahead can bring: whoever fetches needs a processor. This
+// loop's own share stays, and what computes now computes on the processors that are left.
+func (f *facts) fed(share float64) float64 {
+	s, spare, producers := f.step().v, f.t.Host.Allowed()/float64(f.world())-1, 0.0
 	for i := range f.t.Processes {
 		if p := &f.t.Processes[i]; p != f.lead && p.Wall > 0 {
-			producers += p.CPU / p.Wall * s.v
+			producers += p.CPU / p.Wall * s
 		}
 	}
 	if c := f.core(); c.ok && c.v > otherBusy {
-		producers += share * s.v
+		producers += share * s
 	}
-	after = max(after, producers/max(spare, 0.01))
-	x.Gain = nil
-	f.promise(x, s.v, after)
-	return x
+	return max(s*(1-share), producers/max(spare, 0.01))
 }
 
 // parts are the parts of a step by the looks at the whole loop.

@@ -263,9 +263,6 @@ func pythonBound(f *facts) *Finding {
 	if l := f.load(); l.ok && l.v >= 0.10 {
 		return nil
 	}
-	if f.lead.Probe == nil {
-		return steady(f)
-	}
 	n, core := f.batchSize(), f.core().v
 	if n > 0 && n <= 2 || f.probe().Page.Steps == 0 || !f.launches() { // the batch explains it
 		return nil
@@ -277,22 +274,6 @@ func pythonBound(f *facts) *Finding {
 	x := f.finding(PythonBound, medium, numbers{"main_core": round(core)},
 		fmt.Sprintf("%sone Python core at %s starts work slower than the GPU does it%s", f.idleWords(), pct(min(core, 1)), where),
 		"a larger batch", "model = torch.compile(model)", "torch.optim.…(…, fused=True)", "move work out of the loop, or into tensor operations")
-	x.weight = 0.3
-	return x
-}
-
-// steady: samples alone, always some load and never much: small kernels.
-func steady(f *facts) *Finding {
-	if len(f.used) == 0 || !f.util.ok || f.util.v >= utilLow {
-		return nil
-	}
-	s := f.gpus[f.used[0]]
-	if float64(s.Idle+s.High) >= 0.7*float64(s.N) {
-		return nil
-	}
-	x := f.finding(PythonBound, low, nil,
-		fmt.Sprintf("the GPU was busy %s on average and never for long: work is started slower than it is done", pct(f.util.v/100)),
-		"a larger batch", "model = torch.compile(model)", "`envfix run -- …` with the probe measures the loop")
 	x.weight = 0.3
 	return x
 }

@@ -176,7 +176,6 @@ type Where struct {
 	Looks     int            `json:"looks"`
 	Count     int            `json:"count,omitempty"`
 	Parts     map[string]int `json:"parts,omitempty"`    // Seen by part of the loop
-	GC        int            `json:"gc,omitempty"`       // of them in Python's collector
 	GCTimes   int            `json:"gc_times,omitempty"` // that took a millisecond and more
 	GCAt      string         `json:"gc_at,omitempty"`    // file:line of most of it
 	Compiles  int            `json:"compiles,omitempty"`

@@ -52,7 +52,6 @@ type Host struct {
 	ShmTotal     int64   `json:"shm_total,omitempty"`     // of /dev/shm
 	ShmLow       int64   `json:"shm_low,omitempty"`       // the least that was free
 	Visible      *string `json:"cuda_visible_devices,omitempty"`
-	PCIOrder     bool    `json:"pci_order,omitempty"` // CUDA_DEVICE_ORDER=PCI_BUS_ID
 	OtherGPU     string  `json:"other_gpu,omitempty"` // a GPU that NVML does not know: amd, intel, apple, or nvidia on the bus without NVML
 }
 
