@@ -31,6 +31,9 @@ type Need struct {
 // FailsInstall is the Fails of a need that an installer cannot meet everywhere.
 const FailsInstall = "install"
 
+// OfSystem is the Of of a need that the system meets, and no package; Effect says which.
+const OfSystem = "system"
+
 // Removed is a module that a package of torch's family has no more.
 type Removed struct {
 	Module string // torchvision.transforms.functional_tensor

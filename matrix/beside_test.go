@@ -24,8 +24,8 @@ func TestNeeds(t *testing.T) {
 		{"torch", "2.3.1", "windows", "numpy<2"},
 		{"torch", "2.4.0", "windows", ""},
 		{"torch", "1.12.1", "linux", "setuptools<82numpy<2"},
-		{"torchcodec", "0.13.0", "linux", "torch>=2.11"},
-		{"torchcodec", "0.2.1", "linux", "torch>=2.6,<2.7"},
+		{"torchcodec", "0.13.0", "linux", "system>=4,<9torch>=2.11"},
+		{"torchcodec", "0.2.1", "macos", "torch>=2.6,<2.7"},
 		{"transformers", "5.20.2", "linux", "torch>=2.6"},
 		{"requests", "2.32.0", "linux", ""},
 	} {

@@ -23,6 +23,11 @@ func (q remarks) remarks(b *matrix.Build) []string {
 	out = append(out, q.a.fits().frameworkWarnings(b)...)
 	for _, e := range q.a.packages().extensions(b) {
 		out = append(out, append(q.farBehind(e, b), q.ownRemarks(e, b)...)...)
+		for _, n := range q.a.p.cache.needs[e.name] {
+			if n.Of == matrix.OfSystem && !isConda(b) {
+				out = append(out, e.name+": "+n.Effect)
+			}
+		}
 	}
 	return append(out, q.strangers(b)...)
 }

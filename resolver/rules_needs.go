@@ -40,7 +40,7 @@ func (q *attempt) holds(b *matrix.Build) []string {
 		}
 		if e.row != nil {
 			for _, n := range q.p.needs(e.name, e.row.Version) {
-				if n.Of != "torch" && n.Fails != matrix.FailsInstall {
+				if n.Of != "torch" && n.Of != matrix.OfSystem && n.Fails != matrix.FailsInstall {
 					add(n.Of, n.Range)
 				}
 			}

@@ -231,9 +231,14 @@ func (q packages) unread(r pep508.Requirement, rows []*matrix.Extension, b *matr
 	}) {
 		return false
 	}
-	return slices.ContainsFunc(q.a.p.versionsOf(r.Name), func(v version.Python) bool {
-		return q.a.p.cache.admits(r.Spec, v) && q.a.loads(r.Name, v, b) && q.noFile(&matrix.Extension{Package: r.Name, Version: v}) == "" &&
-			!slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 })
+	return slices.ContainsFunc(q.withoutRow(r.Name), func(v version.Python) bool { return q.a.p.cache.admits(r.Spec, v) && q.a.loads(r.Name, v, b) })
+}
+
+// withoutRow are the releases of a package that no row tells of and that have wheels here.
+func (q packages) withoutRow(name string) []version.Python {
+	return xslices.Filter(q.a.p.versionsOf(name), func(v version.Python) bool {
+		return !slices.ContainsFunc(q.a.p.wheels(name), func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 }) &&
+			q.noFile(&matrix.Extension{Package: name, Version: v}) == ""
 	})
 }
 
@@ -331,7 +336,7 @@ func (q packages) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *mat
 			return w
 		}
 	}
-	return q.needsRefusal(e, b)
+	return q.needsRefusal(r, e, b)
 }
 
 // unfit says why a wheel is none that was asked for and that this Python and system take,
@@ -382,8 +387,9 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 
 // needsRefusal: a package without GPU code of its own is no better than the one
 // that holds it. The newest release of that one which goes with the build
-// decides, since the pins between the two were not read.
-func (q packages) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
+// decides, since the pins between the two were not read. Where a release was named and what
+// it holds has none for that torch but such as nobody read, nothing is known against it.
+func (q packages) needsRefusal(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	for _, name := range e.Needs {
 		why := "it has no wheel here"
 		for _, n := range q.a.p.wheels(name) {
@@ -399,7 +405,8 @@ func (q packages) needsRefusal(e *matrix.Extension, b *matrix.Build) string {
 			}
 			break
 		}
-		if why != "" {
+		ofTorch := func(n *matrix.Extension) bool { return q.a.p.cache.admits(n.Torch, b.Release.Torch) }
+		if why != "" && (!strings.HasPrefix(r.Spec.String(), "==") || slices.ContainsFunc(q.a.p.wheels(name), ofTorch) || len(q.withoutRow(name)) == 0) {
 			return "needs " + name + ": " + why
 		}
 	}

@@ -317,6 +317,9 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	}
 	if !k.Alone {
 		e.Fails = "import"
+		if known, ok := xslices.Find(m.Extensions, func(o matrix.Extension) bool { return o.Package == e.Package && o.Fails != "" }); ok {
+			e.Fails = known.Fails // bytes do not say what its loader does
+		}
 	}
 	if k.Partial && k.CUDA == "" {
 		e.Proof = matrix.ByMetadata // what was not read may hold code
