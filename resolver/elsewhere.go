@@ -37,7 +37,7 @@ func (q packages) places(name string, b *matrix.Build) []offer {
 	minor := version.Minor(b.Release.Torch.String())
 	for _, e := range q.a.p.m.ElsewhereOf(name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch) {
 		if e.URL == "" || !xslices.Admits(e.Torch, minor) || !xslices.Admits(e.Pythons, q.a.py.String()) ||
-			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b) || len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus)) == 0 {
+			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b) || len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus, false)) == 0 {
 			continue
 		}
 		if cuda := matchCUDA(e.CUDA, b); cuda != "" {
@@ -96,44 +96,31 @@ func abiOf(b *matrix.Build) string {
 // some GPU; "" they do, or nothing is known of them.
 func Unbuildable(rows []matrix.Elsewhere, gpus []machine.GPU) string {
 	known := xslices.Filter(rows, func(e matrix.Elsewhere) bool { return len(e.Archs) > 0 })
-	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(between(e.Archs, gpus), gpus)) > 0 }) {
+	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(e.Archs, gpus, true)) > 0 }) {
 		return ""
 	}
 	return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s",
 		known[0].Package, gpuNames(gpus), strings.Join(known[0].Archs, ", "))
 }
 
-// between is a list of what a build may be for with the GPUs that stand between two of it: a
-// compiler makes code for those as well.
-func between(archs []string, gpus []machine.GPU) []string {
-	older := func(a, b machine.SM) bool { return a.Less(b) }
-	for _, g := range gpus {
-		has := func(less func(sm, gpu machine.SM) bool) bool {
-			return slices.ContainsFunc(archs, func(a string) bool {
-				sm, err := machine.ParseSM(a)
-				return err == nil && less(sm, g.SM)
-			})
-		}
-		if len(archsFor(archs, []machine.GPU{g})) == 0 && has(older) && has(func(sm, gpu machine.SM) bool { return older(gpu, sm) }) {
-			archs = append(slices.Clone(archs), g.SM.String())
-		}
-	}
-	return archs
-}
-
 // archsFor are those of a list that GPUs need, each GPU's own or the newest older one of
-// its major; none where some GPU has none.
-func archsFor(archs []string, gpus []machine.GPU) []string {
+// its major; none where some GPU has none. What is built is built for a GPU that stands
+// between two of the list as well.
+func archsFor(archs []string, gpus []machine.GPU, built bool) []string {
 	var out []string
 	for _, g := range gpus {
-		best, found := machine.SM{}, ""
+		best, found, older, newer := machine.SM{}, "", false, false
 		for _, a := range archs {
-			sm, err := machine.ParseSM(a)
-			if err == nil && sm.Major == g.SM.Major && !g.SM.Less(sm) && (found == "" || best.Less(sm)) {
+			sm, _ := machine.ParseSM(a)
+			older, newer = older || sm.Less(g.SM), newer || g.SM.Less(sm)
+			if sm.Major == g.SM.Major && !g.SM.Less(sm) && (found == "" || best.Less(sm)) {
 				best, found = sm, a
 			}
 		}
-		if found == "" {
+		switch {
+		case found == "" && built && older && newer:
+			found = g.SM.String()
+		case found == "":
 			return nil
 		}
 		out = xslices.Add(out, found)
@@ -294,13 +281,16 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 // is installed, else the newest that has a place; "" none has.
 func (q packages) published(name string, versions []version.Python, b *matrix.Build) (first string) {
 	places := q.places(name, b)
-	for _, v := range versions {
+	for i, v := range versions {
 		list := q.of(places, v, b)
 		if len(list) > 0 && list[0].row.SHA256 != "" {
 			return q.command(name, list[0], b)
 		}
 		if len(list) > 0 && first == "" {
 			first = q.command(name, list[0], b)
+			if i > 0 && !v.IsZero() {
+				first += fmt.Sprintf("; the newer %s has none that is known, and would be built", versions[0])
+			}
 		}
 	}
 	return first
@@ -347,7 +337,7 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	if why := Unbuildable([]matrix.Elsewhere{e}, q.a.gpus); why != "" {
 		return why
 	}
-	archs := archsFor(between(e.Archs, q.a.gpus), q.a.gpus)
+	archs := archsFor(e.Archs, q.a.gpus, true)
 	codes := text.Each(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
