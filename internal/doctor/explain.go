@@ -150,7 +150,7 @@ func told(p read.Printed) Match {
 		m.Severity, m.Program = know.Note, "a question"
 	}
 	if p.Row.Program != "" {
-		m.Source = p.Row.Program + " " + p.Row.Version + ": " + p.Row.Place
+		m.Source = strings.TrimSpace(p.Row.Program+" "+p.Row.Version) + ": " + p.Row.Place
 	}
 	c := p.Class
 	if c == nil {

@@ -84,6 +84,16 @@ func TestSlotsOfSentences(t *testing.T) {
 	}
 }
 
+// Programs share sentences: the last file of a traceback says whose it is.
+func TestTracebackSaysWhose(t *testing.T) {
+	a := explained(t, `  File "/opt/env/lib/python3.11/site-packages/kornia/feature/scale.py", line 826, in forward
+    raise ValueError("score_threshold must be non-negative. Got -1")
+ValueError: score_threshold must be non-negative. Got -1`)
+	if len(a.Known) != 1 || a.Known[0].Program != "kornia" || a.Known[0].Source != "kornia: feature/scale.py" {
+		t.Errorf("%+v", a.Known)
+	}
+}
+
 // A kind of message denies and advises no more than its line bears: what failed to be read
 // asks for no other GPU, what is for another device says nothing of this one, and a program
 // that speaks of the installation is not told that the installation is well.

@@ -27,6 +27,7 @@ type Class struct {
 	Alone    bool     // its forms say enough where nobody knows who prints the line
 	Kinds    []string // of exception, where no form of this or an earlier class fits
 	Soft     bool     // of warnings alone
+	Hard     bool     // never of warnings
 	Question bool     // what somebody asks, in words of their own
 	Harmless bool     // its forms say that nothing is wrong, whatever else the line holds
 	Foreign  bool     // of a program that torch has no part in
@@ -59,12 +60,12 @@ func (c *Class) allows(line string) bool {
 
 func (k *Knowledge) addClass(r record) error {
 	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms",
-		"alone", "kinds", "where", "warns", "question", "harmless", "foreign", "soft", "needs", "none"); err != nil {
+		"alone", "kinds", "where", "warns", "question", "harmless", "foreign", "soft", "hard", "needs", "none"); err != nil {
 		return err
 	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
-		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true", Needs: r.one("needs"), None: r.one("none")}
+		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true", Hard: r.one("hard") == "true", Needs: r.one("needs"), None: r.one("none")}
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
 	}
@@ -88,7 +89,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 	}
 	from := row.Program + " " + row.Place
 	for _, c := range k.Classes {
-		if c.compile(); c.Soft && row.Loud || !c.where.MatchString(from) || c.ID == anySentence || !c.allows(line) {
+		if c.compile(); c.Soft && row.Loud || c.Hard && !row.Loud || !c.where.MatchString(from) || c.ID == anySentence || !c.allows(line) {
 			continue
 		}
 		for _, f := range c.forms {
@@ -131,7 +132,7 @@ func (k *Knowledge) Said(line string, slots map[string]string) map[string]string
 }
 
 // alone is one of several, of which a slot ended before the others.
-var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) \S+$`)
+var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) \S+$| but `)
 
 // cutOff reports whether a slot ended within what it names: in brackets, in quotes, in a list.
 func cutOff(value string) bool {

@@ -91,13 +91,14 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		return
 	}
 	r.whole = l
+	r.framed(l)
 	due, again := r.trials(l)
 	k := look{r: r, text: l, said: said, joined: joined, again: again, below: Quiet(l), vain: vain}
 	for i := range due {
 		k.trial(&due[i])
 	}
 	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !isStep(l) && !k.below {
-		r.c.printed(r.k, k.form, l, said)
+		r.printed(k.form, l, said)
 	}
 }
 
@@ -183,7 +184,8 @@ func harmless(l string) bool { return logged().MatchString(l) && !troubled().Mat
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.
 // test is the form, nil where the line has none.
-func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Evidence) {
+func (r *Reader) printed(test *know.Test, l string, said Evidence) {
+	c, k := r.c, r.k
 	p := Printed{At: said, warned: warned().MatchString(l)}
 	row, found := k.Printed.Find(l)
 	if found && strings.Contains(l, "[Errno ") { // the system's own words, whoever prints them
@@ -204,12 +206,42 @@ func (c *Case) printed(k *know.Knowledge, test *know.Test, l string, said Eviden
 	if !found && p.Class == nil {
 		return
 	}
+	if f := r.frame; raised != nil && said.Line-f.line <= inFrame && !f.of(p.Row.Program) {
+		p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
+	}
 	if !p.Row.Code {
 		p.Slots = k.Said(l, p.Slots)
 	}
 	if !slices.ContainsFunc(c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
 		c.Printed = append(c.Printed, p)
 	}
+}
+
+// A frame is the last file of a package in a traceback.
+type frame struct {
+	program, file string
+	line          int
+}
+
+// inFrame is how many lines after its frame an exception stands.
+const inFrame = 4
+
+var frameLine = lazy.Regexp(`File "[^"]*[/\\](?:site|dist)-packages[/\\](\w+)[/\\]([^"]+)", line \d+`)
+
+// framed takes in a line of a traceback.
+func (r *Reader) framed(l string) {
+	if !strings.Contains(l, "-packages") {
+		return
+	}
+	if m := frameLine().FindStringSubmatch(l); m != nil {
+		r.frame = frame{m[1], m[2], r.line}
+	}
+}
+
+// of reports whether the frame is of a program, which may be called otherwise than its package.
+func (f frame) of(program string) bool {
+	program = strings.ReplaceAll(program, "-", "_")
+	return f.program == "" || program != "" && (strings.Contains(f.program, program) || strings.Contains(program, f.program))
 }
 
 // raised is a line with which Python ends a traceback.
