@@ -242,11 +242,20 @@ func rocmTarget(e *evidence.Evidence, out *evidence.Findings) {
 		}
 	}
 	if known {
-		f := out.Find("ROC001", evidence.Likely, e.From.GFX, e.Torch.VersionAt).
+		out.Find("ROC001", evidence.Likely, e.From.GFX, e.Torch.VersionAt).
 			Says("torch for %s has no kernels for %s (%s)", label, g.GFX, g.Name)
-		if !slices.ContainsFunc(e.Matrix.ROCm, func(r matrix.ROCmTarget) bool { return r.GFX == g.GFX }) {
-			f.Do(append(slices.Clone(e.Check("ROC001").Fix[1:]), "no build of PyTorch's own has kernels for it; AMD's own wheels may, for some")...)
-		}
+	}
+}
+
+// unbuilt: where no build of PyTorch has kernels for the GPU, none is told to be named.
+func unbuilt(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
+	g := e.GPU().First(machine.AMD)
+	if e.Matrix == nil || g == nil || g.GFX == "" || slices.ContainsFunc(e.Matrix.ROCm, func(r matrix.ROCmTarget) bool { return r.GFX == g.GFX }) {
+		return
+	}
+	for _, f := range found.Of("ROC001") {
+		out.Anew(f).Do(append(slices.Clone(e.Check("ROC001").Fix[1:]),
+			"no build of PyTorch's own has kernels for "+g.GFX+"; AMD's own wheels may, for some; else the CPU, or another GPU")...)
 	}
 }
 

@@ -11,6 +11,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY017", "HW001", "XPU003"}, Find: cudaOnIntel},
 	{Checks: []string{"HW001"}, Find: cudaOnApple},
 	{Checks: []string{"ROC001"}, Find: rocmTarget},
+	{Checks: []string{"ROC001"}, After: unbuilt},
 	{Checks: []string{"PY001"}, Find: xformersCPU},
 	{Checks: []string{"ROC002"}, Find: workingROCm},
 }

@@ -15,7 +15,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY001", "IDX003", "CTR010", "CTR001"}, After: dockerfile},
 	{Checks: []string{"CTR006"}, Find: lostGPU},
 	{Checks: []string{"CTR026"}, Find: nestedContainer},
-	{Checks: []string{"CTR001"}, After: podman},
+	{Checks: []string{"CTR001"}, After: startedBy},
 	{Checks: []string{"TK013", "TK003"}, After: runtimeImage},
 	{Checks: []string{"CTR001"}, Find: smiInside},
 	{Checks: []string{"DRV021"}, Find: unmappedLibrary},

@@ -70,15 +70,32 @@ func mentions(e *evidence.Evidence, re interface{ MatchString(string) bool }) bo
 	return slices.ContainsFunc(kept, func(s evidence.Quote) bool { return re.MatchString(s.Text) })
 }
 
-// podman: its containers get their GPUs by CDI. Source: docs.nvidia.com, container
-// toolkit, support for the container device interface.
-func podman(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	if !strings.Contains(strings.ToLower(e.Place.Container.Text), "podman") {
-		return
-	}
+// starters are the programs beside docker that start containers: what the GPU fails of there,
+// and the way to it. Sources: docs.nvidia.com, container toolkit, support for the container
+// device interface; NVIDIA/k8s-device-plugin, README; NVIDIA/pyxis issues 47 and 73.
+var starters = map[string]struct {
+	text string
+	ways []string
+}{
+	"podman": {"", []string{"`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, once, and anew after each update of the driver",
+		"then `podman run --device nvidia.com/gpu=all …`; where SELinux is on, `--security-opt=label=disable` beside it"}},
+	"kubernetes": {"the pod has no access to the GPU: it asks for none, or its container runtime is not NVIDIA's and passes no driver on",
+		[]string{"`resources: {limits: {nvidia.com/gpu: 1}}` in the container; `kubectl describe node` shows whether the device plugin offers any",
+			"`runtimeClassName: nvidia` in the pod's spec, that of the device plugin as well; `kubectl get runtimeclass` lists what there is, or on " +
+				"the node `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default`, and containerd anew",
+			"on GKE the driver lies in /usr/local/nvidia: `export LD_LIBRARY_PATH=/usr/local/nvidia/lib64`, which NVIDIA's images have set"}},
+	"pyxis": {"in the container that Slurm's pyxis starts CUDA finds no GPU: it counts those that it was given from 0, and Slurm's variable may count the node's",
+		[]string{"`unset CUDA_VISIBLE_DEVICES` in the container, or `ConstrainDevices=yes` in the node's cgroup.conf, so that both count the same",
+			"with --gpus-per-task each task is bound to its own GPU, which the others do not see: `--gpus=N` or `--gpu-bind=none` beside it",
+			"`nvidia-smi -L` in the container says what it was given"}},
+}
+
+// startedBy: which program starts the container decides how it gets its GPU.
+func startedBy(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	for _, f := range found.Of("CTR001") {
-		out.Anew(f).Do("`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, once, and anew after each update of the driver",
-			"then `podman run --device nvidia.com/gpu=all …`; where SELinux is on, `--security-opt=label=disable` beside it")
+		if s, ok := starters[e.Place.Starter]; ok {
+			out.Anew(f).Say(s.text).Do(s.ways...)
+		}
 	}
 }
 

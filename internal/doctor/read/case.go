@@ -150,6 +150,7 @@ type Place struct {
 	Raspberry Evidence // a Raspberry Pi
 	L4TAt     Evidence // where the release of a Jetson's system was read
 
+	Starter     string // of its containers, where it is not docker: podman, kubernetes, pyxis; "" not told
 	Interpreter string // of the virtual environment whose files a traceback names; "" not told
 	Pipx        string // the program that pipx installed, in an environment of its own
 

@@ -58,6 +58,15 @@ var placeReaders = []reader{
 	{`docker|podman|container(?:$|[^-]|-[^c])|kubernetes|\bk8s\b|\bpods?\b|\bLXC\b|nvidia/cuda:|nvcr\.io|singularity|apptainer|` +
 		`\.sif\b|devcontainer|nvidia\.com/gpu|kserve|\bk3s\b|microk8s|minikube|openshift|kubectl|\b[EGA]KS\b|` +
 		`daemonset|\bLXD\b|\bincus\b|distrobox`, speaks(func(c *Case) *Evidence { return &c.Place.Container })},
+	{`\b(?:(podman)|(kubernetes|k8s|k3s|k0s|microk8s|minikube|openshift|kubectl|kubelet|kserve|[EGA]KS|daemonset)|(pyxis|enroot|srun .*--container-image))\b`,
+		func(r *Reader, m []string, s Evidence) {
+			for i, name := range []string{"podman", "kubernetes", "pyxis"} {
+				if m[i+1] != "" {
+					r.c.Place.Starter = name
+				}
+			}
+			mark(&r.c.Place.Container, s)
+		}},
 	{
 		`\bWSL ?2?\b|microsoft-standard|/usr/lib/wsl|Windows Subsystem for Linux|/dev/dxg`,
 		speaks(func(c *Case) *Evidence { return &c.Place.WSL }),
