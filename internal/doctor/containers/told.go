@@ -86,7 +86,7 @@ var starters = map[string]struct {
 			"on GKE the driver lies in /usr/local/nvidia: `export LD_LIBRARY_PATH=/usr/local/nvidia/lib64`, which NVIDIA's images have set"}},
 	"pyxis": {"in the container that Slurm's pyxis starts CUDA finds no GPU: it counts those that it was given from 0, and Slurm's variable may count the node's",
 		[]string{"`unset CUDA_VISIBLE_DEVICES` in the container, or `ConstrainDevices=yes` in the node's cgroup.conf, so that both count the same",
-			"with --gpus-per-task each task is bound to its own GPU, which the others do not see: `--gpus=N` or `--gpu-bind=none` beside it",
+			"with --gpus-per-task each task is bound to its own GPU, which the others do not see: `--gpu-bind=none` beside it",
 			"`nvidia-smi -L` in the container says what it was given"}},
 }
 

@@ -30,6 +30,7 @@ type Finding struct {
 
 	first   int      // the line of a finding that it was merged with, where its evidence was cut
 	graded  bool     // the severity is the rule's own
+	worded  bool     // it says more than its check
 	instead *Finding // it says this one anew
 }
 
@@ -86,6 +87,7 @@ func (f *Finding) As(s know.Severity) *Finding {
 
 // complete takes from the check what the finding does not say.
 func (f *Finding) complete(c *know.Check) {
+	f.worded = f.worded || f.Text != "" && f.Text != c.Text
 	f.Cause, f.Text = cmp.Or(f.Cause, c.Cause), cmp.Or(f.Text, c.Text)
 	if len(f.Fix) == 0 {
 		f.Fix, f.Places = c.Fix, c.Places
@@ -138,7 +140,7 @@ func (f *Finding) Quotes() []string {
 }
 
 // Merge makes one finding of those with the same check and cause: the one with the
-// best proof, with the evidence of all.
+// best proof, of equal ones that which says more than its check, with the evidence of all.
 func (all Found) Merge() (out Found) {
 	const most = 6 // lines of evidence that somebody reads
 	for _, f := range all {
@@ -148,7 +150,7 @@ func (all Found) Merge() (out Found) {
 			continue
 		}
 		a, b := out[i], f
-		if b.Proof > a.Proof {
+		if b.Proof > a.Proof || b.Proof == a.Proof && b.worded && !a.worded {
 			a, b = b, a
 		}
 		a.first = min(a.Order(), b.Order())

@@ -16,9 +16,6 @@ func (r *Reader) memory(s Evidence) {
 	if n := len(r.c.Memory); o.Total <= 0 || n > 0 && r.c.Memory[n-1].At.Line == s.Line || n >= 8 {
 		return
 	}
-	a := Allocation{Total: o.Total, Free: o.Free, Tried: o.Tried, Ours: o.Reserved, Others: o.Others, Holders: o.Holders, At: s}
-	if a.Ours < 0 {
-		a.Ours = o.Allocated
-	}
-	r.c.Memory = append(r.c.Memory, a)
+	ours := max(o.Reserved, o.Allocated+max(0, o.Unallocated)) // a container's process is told to hold none
+	r.c.Memory = append(r.c.Memory, Allocation{Total: o.Total, Free: o.Free, Tried: o.Tried, Ours: ours, Others: o.Others, Holders: o.Holders, At: s})
 }

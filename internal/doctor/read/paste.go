@@ -181,7 +181,7 @@ func (r *Reader) take(line []byte) {
 		}
 		return
 	}
-	for len(raw) > maxLine {
+	for len(raw) > maxLine && !r.exhausted() {
 		r.piece(raw[:maxLine])
 		raw = raw[maxLine-200:]
 	}

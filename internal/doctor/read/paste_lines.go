@@ -95,6 +95,9 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	due, again := r.trials(l)
 	k := look{r: r, text: l, said: said, joined: joined, again: again, below: Quiet(l), vain: vain}
 	for i := range due {
+		if r.spent > 2*budget { // a line that looks like every message
+			break
+		}
 		k.trial(&due[i])
 	}
 	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !isStep(l) && !k.below {
