@@ -264,9 +264,11 @@ func (s advice) otherSystems(o *outcome) []string {
 	if o.Decision != NoSolution {
 		return nil
 	}
-	p, libc := s.p.h.Platform, cmp.Or(s.p.h.Platform.Libc, &machine.Libc{})
+	p, libc, only := s.p.h.Platform, cmp.Or(s.p.h.Platform.Libc, &machine.Libc{}), s.p.req.OnlyIndex
 	var out []string
 	switch {
+	case o.q != nil && strings.Contains(only, "://") && !slices.ContainsFunc(o.q.p.m.Releases[0].Builds, func(b *matrix.Build) bool { return strings.HasPrefix(b.Index, only) }):
+		out = append(out, "`--mirror default="+text.Cut(only, 80)+"`, where that is a mirror of the default index; `--mirror FROM=TO` for one of another")
 	case p.OS == "linux" && libc.Kind == "musl":
 		out = append(out, "a container or a system with glibc 2.28 or newer (Debian, Ubuntu, AlmaLinux): PyTorch publishes no wheel for musl",
 			"source build of torch on this system")

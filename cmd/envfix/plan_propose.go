@@ -152,7 +152,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	if f.wish.lock != nil {
 		l.Locked = f.wish.lock.Pins
 	}
-	if !described {
+	if !described || f.wish.project == "" && len(f.wish.files) == 0 { // then as for torch alone
 		for _, p := range q.Machine.Pythons {
 			l.Found = xslices.Add(l.Found, version.Minor(p.Version))
 		}

@@ -14,7 +14,6 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/plan"
 	"envfix/internal/reach"
-	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -30,7 +29,7 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 		return err
 	}
 	if ownDefault(away.Index) != "" { // what it gives instead would come from there, too
-		return besideIndex(err, func() string { return "" })
+		return besideIndex(err, func() (string, string) { return "", "" })
 	}
 	other := f
 	other.made.wish.OnlyIndex = "default"
@@ -40,11 +39,18 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 		fmt.Fprintf(stderr(), "envfix: %s\nenvfix: so all comes from the default index, by another plan:\n\n", ui.Clean(away.Text))
 		return other.oneRound(ctx, p, false)
 	}
-	return besideIndex(err, func() string {
-		if !answers {
-			return ""
+	return besideIndex(err, func() (string, string) {
+		if answers {
+			return fmt.Sprintf("torch %s, build %s, from the default index", p.Torch, p.Build), ""
 		}
-		return fmt.Sprintf("torch %s, build %s, from the default index", p.Torch, p.Build)
+		if unmade == nil {
+			for _, n := range p.Nearest {
+				if n.Torch != "" && !strings.Contains(n.Change, "--only-index") {
+					return "", fmt.Sprintf("or `--only-index default`, and %s: then torch %s, build %s", n.Change, n.Torch, n.Build)
+				}
+			}
+		}
+		return "", ""
 	})
 }
 
@@ -56,18 +62,24 @@ func olderTorch(a, b string) bool {
 
 // wayOut does the same for a lock, where every target has an answer there.
 func (f lockCall) wayOut(t *team.Team, old *lock.Lock, err error) error {
-	return besideIndex(err, func() string {
+	return besideIndex(err, func() (string, string) {
 		other := f.wish
 		other.Defaults = maps.Clone(f.wish.Defaults)
 		other.Defaults["index"] = "default"
 		chosen, err := t.Chosen(other, old)
-		return say.If(err == nil && f.wish.Defaults["index"] == "", "all from the default index ("+strings.Join(chosen, "; ")+")")
+		switch {
+		case f.wish.Defaults["index"] != "":
+			return "", ""
+		case err != nil: // who tries it is sent back here
+			return "", "`--only-index default` is no way out: " + asFailure(err).Text
+		}
+		return "all from the default index (" + strings.Join(chosen, "; ") + ")", ""
 	})
 }
 
 // besideIndex is an error with the ways past an index that cannot be reached: what the
-// default index gives instead ("" nothing), and a mirror.
-func besideIndex(err error, instead func() string) error {
+// default index gives instead ("" nothing), another hint, and a mirror.
+func besideIndex(err error, instead func() (takes, besides string)) error {
 	var away *reach.Error
 	var said *fail.Error
 	if !errors.As(err, &away) || !errors.As(err, &said) {
@@ -79,22 +91,30 @@ func besideIndex(err error, instead func() string) error {
 		return &with
 	}
 	with.Hints = slices.Concat([]string{fmt.Sprintf("`--mirror %s=URL` fetches from a mirror of it", ui.Clean(away.Index))}, said.Hints)
-	if what := instead(); what != "" {
+	what, besides := instead()
+	if what != "" {
 		with.Hints = slices.Insert(with.Hints, 0, fmt.Sprintf("`%s` takes %s", again("--only-index", "default"), ui.Clean(what)))
+	}
+	if besides != "" {
+		with.Hints = slices.Insert(with.Hints, 1, ui.Clean(besides))
 	}
 	return &with
 }
 
-// ownDefault is the variable by which the user names an address as the default index; "" none.
+// ownDefault is the variable, or the flag, by which the user names an address as the default
+// index; "" none.
 func ownDefault(address string) string {
 	i := slices.IndexFunc(installers.DefaultIndexes, func(name string) bool {
 		own := os.Getenv(name)
 		return own != "" && strings.TrimRight(own, "/") == strings.TrimRight(address, "/")
 	})
-	if i < 0 {
-		return ""
+	switch {
+	case i >= 0:
+		return installers.DefaultIndexes[i]
+	case slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasSuffix(a, "default="+address) }):
+		return "`--mirror`"
 	}
-	return installers.DefaultIndexes[i]
+	return ""
 }
 
 // again is this very call with more flags, to be pasted into a shell.

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -27,8 +28,8 @@ func (m *making) reachable(ctx context.Context) error {
 			}
 		}
 	}
-	if len(m.drafts) > 0 && len(all) == 0 && m.ask.Mirrors.Default == "" {
-		all = append(all, asked{target: m.drafts[0].profile.Name})
+	if own := cmp.Or(m.ask.Mirrors.DefaultIndex(), m.in.DefaultIndex); len(m.drafts) > 0 && (own != "" || len(all) == 0) {
+		all = append(all, asked{m.drafts[0].profile.Name, own})
 	}
 	return inParallel(len(all), atATime, func(i int) error {
 		e := (*reach.Error)(nil)

@@ -185,7 +185,7 @@ func (v *view) briefPackages(k *plan.Keep) {
 		}), shownChanges, "%d more")
 		return count(len(of), what+strings.Join(names, ", "))
 	}
-	parts := say.List("; ", count(len(k.Stays), "stay as they are"), changes(false, "change: "), changes(true, "go: "), count(len(k.Leaves), "cannot stay"))
+	parts := say.List("; ", count(len(k.Stays), "stay as they are"), changes(false, "change: "), changes(true, "removed: "), count(len(k.Leaves), "cannot stay"))
 	if parts != "" {
 		v.row("packages", parts)
 	}
