@@ -295,7 +295,10 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		text = "this is not the machine that will run it (" + placeText(h.Platform.Environment) + "): name the target"
 		hints = []string{"`envfix plan --gpu \"H100 80GB HBM3\" --driver 580.95.05`, or `--facts FILE` from the target's `envfix facts --json`"}
 	} else {
-		text = "no PyTorch build fits " + subject(p) + besideWhat(p)
+		text = "no PyTorch build fits " + subject(p)
+		if names := besideWhat(p); len(names) > 0 { // what cannot be had is the headline
+			text = strings.Join(names, ", ") + ": " + text + " together with " + say.Either(len(names) > 1, "them", "it")
+		}
 		if slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return r.Text == resolver.NoTorch }) {
 			text = "no wheel of what was asked for fits " + subject(p)
 		}
@@ -319,17 +322,17 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 
 // besideWhat names the packages without which there is an answer: the build is there, and
 // what stands in its way is one of those that were asked for beside it.
-func besideWhat(p *plan.Plan) string {
+func besideWhat(p *plan.Plan) []string {
 	asked := func(name string) bool {
 		return slices.ContainsFunc(p.Basis.Request.Requirements, func(r pep508.Requirement) bool { return r.Name == name })
 	}
 	for _, n := range p.Nearest {
 		names := strings.Split(strings.TrimPrefix(n.Change, "without "), ", ")
 		if slices.IndexFunc(names, func(name string) bool { return !asked(name) }) < 0 {
-			return " together with " + strings.Join(names, ", ")
+			return names
 		}
 	}
-	return ""
+	return nil
 }
 
 func placeText(environment string) string {
