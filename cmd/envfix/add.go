@@ -79,7 +79,12 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 		return err
 	}
 	f.made.wish.arguments, f.made.lock.exact = nil, verb == "remove"
-	return f.rounds(c.Context)
+	if err := f.rounds(c.Context); err != nil {
+		said := *asFailure(err)
+		said.Details = append(said.Details, "the lock is written; the environment is as it was")
+		return &said
+	}
+	return nil
 }
 
 // projectsTool says how the project in this directory takes a package in, or out, by its

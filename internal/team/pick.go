@@ -82,7 +82,7 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 		}
 		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
 		bad.Details = text.Each(faults, lock.Mismatch.String)
-		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), elsewhereHint(h)...)
+		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), elsewhereHint(h, p)...)
 		return nil, "", bad
 	}
 	p, why, err := l.Pick(h, f.OtherDriver)
@@ -94,17 +94,23 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if p, _, err := l.Pick(h, true); err == nil {
 		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
-	bad.Hints = append(append(bad.Hints, elsewhereHint(h)...), "`envfix plan --no-lock` shows what this machine could run",
+	var all []*lock.Profile
+	for i := range l.Profiles {
+		all = append(all, &l.Profiles[i])
+	}
+	bad.Hints = append(append(bad.Hints, elsewhereHint(h, all...)...), "`envfix plan --no-lock` shows what this machine could run",
 		"`envfix lock target add NAME=\"…\"` adds a kind of machine")
 	return nil, "", bad
 }
 
-// elsewhereHint is how who has no GPU here asks for the machine that has one.
-func elsewhereHint(h machine.Machine) []string {
-	if len(h.GPUs) > 0 {
+// elsewhereHint is how who has no GPU, or no driver, here asks for the machine that has it,
+// where that could run what is installed here.
+func elsewhereHint(h machine.Machine, profiles ...*lock.Profile) []string {
+	here := slices.ContainsFunc(profiles, func(p *lock.Profile) bool { return p.Match.OS == h.Platform.OS && p.Match.GPU != "" })
+	if !here || len(h.GPUs) > 0 && (h.Driver != nil || h.GPUs[0].Vendor != machine.NVIDIA) {
 		return nil
 	}
-	return []string{"`--gpu GPU` describes the machine that has it: an image built here, a login node"}
+	return []string{"`--gpu GPU --driver VERSION` describes the machine that has it: an image built here, a login node"}
 }
 
 // driverHint is the way out where the driver alone keeps a machine from a profile.
