@@ -36,6 +36,9 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 		return "", noUV("there is no Python to bring it with", nil, nil)
 	}
 	t.tell("envfix: uv is not here; it is brought into " + dir + ", for envfix alone")
+	if t.Progress != nil {
+		t.Progress(0, 0, "bringing uv")
+	}
 	if err := t.bringUV(ctx, python, u.index, dir); err != nil {
 		return "", err
 	}

@@ -134,7 +134,8 @@ func (v *view) briefChanges(p *plan.Plan) {
 		return
 	}
 	parts, rootSteps := changesOf(p)
-	if p.Target.InPlace && len(parts) == 0 && rootSteps < len(p.Steps) {
+	runs := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Manual == nil && !s.Root })
+	if p.Target.InPlace && len(parts) == 0 && runs {
 		none := slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.ID == "venv" })
 		parts = append(parts, p.Target.Dir+say.Either(none, " is made", " is changed in place"))
 	}
