@@ -64,9 +64,10 @@ type StartFault struct {
 
 // The values of StartFault.Is.
 const (
-	StartUnread = "unread" // Python cannot decode it, and ends
-	StartHides  = "hides"  // it puts nothing in the place of a module, and names torch
-	StartHooks  = "hooks"  // it works on how Python imports, and names torch
+	StartUnread  = "unread"  // Python cannot decode it, and ends
+	StartHides   = "hides"   // it puts nothing in the place of a module, and names torch
+	StartUnfound = "unfound" // it imports a module that is not there
+	StartHooks   = "hooks"   // it works on how Python imports, and names torch
 )
 
 // A Variable is one that is set, and where.

@@ -243,6 +243,10 @@ func atStart(e *evidence.Evidence, out *evidence.Findings) {
 		case machine.StartHides:
 			f.Says("%s takes modules away when Python starts (%s), and it names torch: `import torch` fails", at, x.How).
 				Do("take torch out of "+at+": every Python of this environment runs that file when it starts", "`envfix doctor --import` shows what Python says")
+		case machine.StartUnfound:
+			f.Over = nil
+			f.Says("%s imports a module that is not there (%s): Python says so at each start, and goes on without the rest of that file", at, x.How).
+				Do("`" + text.Command("mv", x.At.File, x.At.File+".off") + "`, or bring the package again that it belongs to").As(evidence.Note).Of("none")
 		default:
 			f.Says("%s works on how Python imports (%s), and it names torch: what it does to it cannot be told without running it", at, x.How).
 				Do("`envfix doctor --import` starts Python and tells").As(evidence.Warning).Proof = evidence.Hint

@@ -260,6 +260,7 @@ func searchPath(h *sysroot.Host, e *Env) {
 			}
 		}
 	}
+	e.Starts = append(e.Starts, unfound(h, *e, own)...)
 	e.Dists = dists(h, e.Sites)
 }
 

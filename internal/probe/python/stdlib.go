@@ -1,10 +1,15 @@
 package python
 
 import (
+	"bytes"
 	"path"
+	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -30,6 +35,34 @@ func HasModule(h *sysroot.Host, sites []string, name string) bool {
 	return xslices.At(sites, func(site string) bool {
 		return h.Exists(site+"/"+name) || h.Exists(site+"/"+name+".py") || moduleFile(h, site, name) != ""
 	}) != nil
+}
+
+// startImport is a line of a .pth file that Python runs, and the module that it begins with.
+var startImport = lazy.Regexp(`(?m)^import[ \t]+(\w+)`)
+
+// unfound are the lines of .pth files that import what is in no directory of Python's path:
+// Python says so at each start, leaves the rest of the file out and goes on.
+func unfound(h *sysroot.Host, e Env, own []string) (out []machine.StartFault) {
+	library := path.Dir(dynload(h, e)) // "." where the modules of the library cannot be listed
+	if library == "." {
+		return nil
+	}
+	places := append([]string{library, library + "/lib-dynload"}, e.Sites...)
+	for _, x := range e.First {
+		places = append(places, x.Dir)
+	}
+	places = append(places, strings.Split(h.Env["PYTHONPATH"], ":")...)
+	for _, file := range startFiles(h, own) {
+		code := h.Bytes(file, 256<<10)
+		for _, m := range startImport().FindAllSubmatchIndex(code, 20) {
+			name := string(code[m[2]:m[3]])
+			if strings.HasSuffix(file, ".pth") && !slices.Contains([]string{"sys", "builtins", "time"}, name) && !HasModule(h, places, name) {
+				at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:m[0]], []byte("\n"))}
+				out = append(out, machine.StartFault{At: at, Is: machine.StartUnfound, How: "import " + text.Printable(name)})
+			}
+		}
+	}
+	return out
 }
 
 // dynload is the directory of the modules of Python's library that are machine code; "" where

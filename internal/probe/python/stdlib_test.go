@@ -35,3 +35,18 @@ func TestCompiled(t *testing.T) {
 		}
 	}
 }
+
+// A line of a .pth file that imports what is nowhere on Python's path is told, and no other.
+func TestUnfound(t *testing.T) {
+	const lib, site = "opt/py/lib/python3.11/", "env/lib/python3.11/site-packages/"
+	h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, map[string]string{
+		"opt/py/bin/python3.11": "", lib + "lib-dynload/_json.cpython-311-x86_64-linux-gnu.so": "", lib + "os.py": "",
+		site + "hook.py": "", site + "pkg/__init__.py": "",
+		site + "a.pth": "import sys; sys.path.append('/x')\nimport os, hook\nimport hook\nimport pkg.sub\nimport company_hooks\n/elsewhere\n",
+	}), OS: "linux"})
+	sites := []string{"/" + site[:len(site)-1]}
+	got := unfound(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}, Sites: sites}, sites)
+	if len(got) != 1 || got[0].How != "import company_hooks" || got[0].At.Line != 5 {
+		t.Errorf("%+v", got)
+	}
+}
