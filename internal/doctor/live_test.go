@@ -464,6 +464,13 @@ var liveCases = []liveCase{
 		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.4", "6.4"
 		c.Files.Dists = nil
 	}, "ROC002", []string{"/dev/kfd", "7900 XTX"}, false},
+	{"a GPU of AMD's that nothing serves, and a package that is not whole", func(c *read.Case) {
+		c.Machine.GPUs, c.Machine.Driver = []machine.GPU{{Vendor: machine.AMD, Name: "Radeon RX 7900 XTX", PCIAddress: "0000:03:00.0"}}, nil
+		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.4", "6.4"
+		c.Files.Dists = c.Files.Dists[:1]
+		c.Files.Dists[0].Requires = nil
+		c.Files.Dists[0].Absent, c.Files.Dists[0].Files, c.Files.Dists[0].Missing = 1, 10, []string{site + "/torch/x.py"}
+	}, "ROC002", []string{"/dev/kfd"}, false},
 	{"AMD without /dev/kfd", func(c *read.Case) {
 		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/kfd", Is: machine.NodeMissing}}}
 	}, "DRV015", []string{"/dev/kfd", "amdgpu"}, false},

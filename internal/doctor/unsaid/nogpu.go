@@ -2,6 +2,7 @@ package unsaid
 
 import (
 	"slices"
+	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
@@ -89,7 +90,8 @@ func unusable(e *evidence.Evidence, found evidence.Found, out *evidence.Findings
 	if e.Pasted || e.Torch.CUDA.IsZero() && e.Torch.HIP == "" || g == nil || slices.ContainsFunc(e.Machine.GPUs, usable) ||
 		place == machine.ContainerBuild || place == machine.HPCLogin || len(found.Of("DRV003")) > 0 ||
 		found.Any(func(f *evidence.Finding) bool {
-			return f.Severity == evidence.Error || f.Severity == evidence.Note && f.Cause != "none"
+			packages := vendor == machine.AMD && strings.HasPrefix(f.Check, "PY") // what is wrong with them keeps no driver from its GPU
+			return f.Severity == evidence.Error && !packages || f.Severity == evidence.Note && f.Cause != "none"
 		}) {
 		return
 	}
