@@ -49,8 +49,9 @@ func (f *planFlags) imports(dir, followed string) {
 		if q, err := pep508.Parse(by, m.At); err == nil {
 			u.ask = []pep508.Requirement{q}
 		}
-		if i := slices.IndexFunc(m.Distributions, func(name string) bool { return others[name].note != "" }); i >= 0 {
-			u.ask, u.note = others[m.Distributions[i]].ask, others[m.Distributions[i]].note
+		names := append(slices.Clip(m.Distributions), likeNamed(m)) // the project itself asks for that one, elsewhere
+		if i := slices.IndexFunc(names, func(name string) bool { return others[name].note != "" }); i >= 0 {
+			u.ask, u.note = others[names[i]].ask, others[names[i]].note
 		}
 		f.wish.undeclared = append(f.wish.undeclared, u)
 		if f.target.Closure && (m.Use != closure.Guarded || u.note != "") {
@@ -62,9 +63,8 @@ func (f *planFlags) imports(dir, followed string) {
 // bringer is the distribution that brings a module: one that is asked for, else the
 // likeliest.
 func bringer(m closure.Module, asked []pep508.Requirement) (name string, named bool) {
-	top, _, _ := strings.Cut(m.Name, ".")
 	for _, q := range asked {
-		if slices.Contains(m.Distributions, q.Name) || q.Name == machine.NormalName(top) {
+		if slices.Contains(m.Distributions, q.Name) || q.Name == likeNamed(m) {
 			return q.Name, true
 		}
 	}
@@ -72,6 +72,13 @@ func bringer(m closure.Module, asked []pep508.Requirement) (name string, named b
 		name = m.Distributions[0]
 	}
 	return name, false
+}
+
+// likeNamed is the package that is called as a module is: it counts where the project asks
+// for it, and is no guess then.
+func likeNamed(m closure.Module) string {
+	top, _, _ := strings.Cut(m.Name, ".")
+	return machine.NormalName(top)
 }
 
 // elsewhereAsked are the packages that the extras of a project's files ask for, and its
