@@ -58,22 +58,7 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	}
 	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), packages.Clashes(h, e.Dists)
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
-		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
-			f.Notes = append(f.Notes, name+" is not there")
-			if to := h.Target(at); to != "" {
-				f.Notes = append(f.Notes, name+" leads to "+text.Printable(to))
-			}
-		}
-	}
-	for _, name := range []string{"CC", "CXX", "CUDAHOSTCXX"} { // "ccache gcc-13 -m64"
-		for _, program := range strings.Fields(h.Env[name]) {
-			if !slices.ContainsFunc(append(h.PathDirs(), ""), func(dir string) bool { return (dir != "" || h.Abs(program)) && h.IsProgram(path.Join(dir, program)) }) {
-				f.Notes = append(f.Notes, name+" is not there")
-			}
-			break
-		}
-	}
+	f.Notes = leadNowhere(h)
 	if venv {
 		if f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home); f.Python == machine.PythonOther {
 			f.Base = h.Resolved(python.Program(h, e.Dir))
@@ -114,6 +99,32 @@ func pipOfOther(h *sysroot.Host, dir string) string {
 		return ""
 	}
 	return text.Printable(program)
+}
+
+// leadNowhere says of which variables what they name is not there.
+func leadNowhere(h *sysroot.Host) (out []string) {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
+		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
+			out = append(out, name+" is not there")
+			if to := h.Target(at); to != "" {
+				out = append(out, name+" leads to "+text.Printable(to))
+			}
+		}
+	}
+	for _, name := range []string{"CC", "CXX", "CUDAHOSTCXX"} {
+		program, _, _ := strings.Cut(strings.TrimSpace(h.Env[name]), " ") // "ccache gcc-13 -m64"
+		places := h.PathDirs()
+		if h.Abs(program) {
+			places = []string{"/"}
+		}
+		if program == "" || h.OS == "windows" || strings.Contains(program, "/") && !h.Abs(program) {
+			continue // nothing, or what depends on where it is started
+		}
+		if !slices.ContainsFunc(places, func(dir string) bool { return h.IsProgram(path.Join(dir, program)) }) {
+			out = append(out, name+" is not there")
+		}
+	}
+	return out
 }
 
 // Held reads what the virtual environment o.Venv holds. It starts nothing. It

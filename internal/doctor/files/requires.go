@@ -152,7 +152,8 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
 		t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
 	case d.Backend != "":
-		t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"`pip uninstall -y " + d.Name + "`, where nothing needs it; else `pip install --force-reinstall --no-deps " + t.again + "`", "or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`"}
+		t.check, t.proof = "PY010", evidence.Proven
+		t.conda = []string{"`pip uninstall -y " + d.Name + "`, where nothing needs it; else `pip install --force-reinstall --no-deps " + t.again + "`", "or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`"}
 		t.said = []evidence.Quote{evidence.Fact("%s/entry_points.txt: [torch.backends] %s", d.Info, d.Backend)}
 		t.text = fmt.Sprintf("torch loads %s for %s %s when it is imported, and there is no such module: `import torch` fails", d.Backend, d.Name, d.Version)
 	case d.Record != "":

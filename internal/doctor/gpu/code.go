@@ -97,7 +97,8 @@ func jit(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		what := map[bool]string{true: "PTX", false: "finished code"}[forced]
 		f := out.Find("ARC005", evidence.Proven.Exact(), e.From.Env[name], e.Torch.VersionAt).Of("none").
-			Says("%s=%s leaves torch %s no code for the %s, for which it has no %s (no kernel image is available)", name, value, e.Torch.Named(), evidence.NameOf(gpus[i]), what)
+			Says("%s=%s leaves torch %s no code for the %s, for which it has no %s (no kernel image is available)",
+				name, value, e.Torch.Named(), evidence.NameOf(gpus[i]), what)
 		e.Repair().Unset(f, name)
 	}
 }
