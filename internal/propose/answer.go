@@ -1,0 +1,88 @@
+package propose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
+	"envfix/resolver"
+)
+
+// An Answer is what was found, and what of the project it is not about. It can be kept:
+// the same question has the same one as long as the index does not change.
+type Answer struct {
+	Python   string            `json:"python"`             // "": the matrix chooses
+	Limits   []string          `json:"limits,omitempty"`   // beside the project's own: "torch==2.8.0"
+	Brought  []string          `json:"brought,omitempty"`  // packages that others bring and whose build the matrix chooses
+	Plain    []string          `json:"plain,omitempty"`    // packages that are installed as they are asked for: the matrix is not asked
+	Aside    []string          `json:"aside,omitempty"`    // packages that are not installed
+	Build    []Source          `json:"build,omitempty"`    // what has to be built
+	Versions map[string]string `json:"versions,omitempty"` // what uv found; empty: nothing that goes together
+	Unasked  string            `json:"unasked,omitempty"`  // why uv gave no answer; "" it did
+	Refused  string            `json:"refused,omitempty"`  // why uv found no set; "" it did
+	Ways     []string          `json:"ways,omitempty"`     // what to change then, each tried
+	Said     []string          `json:"said"`
+}
+
+// Judged is what the matrix is asked.
+func (a *Answer) Judged(r resolver.Request) resolver.Request {
+	r = a.Installed(r)
+	r.Resolved = len(a.Versions) > 0 || a.Unasked != "" && a.Python != "" // the index was looked at
+	r.Requirements = slices.DeleteFunc(r.Requirements, func(q pep508.Requirement) bool { return slices.Contains(a.Plain, q.Name) })
+	if a.Python != "" {
+		r.Python = a.Python
+	}
+	for _, limit := range a.Limits {
+		if q, err := pep508.Parse(limit, "what goes with the other packages"); err == nil && !slices.Contains(a.Plain, q.Name) {
+			r.Requirements = append(r.Requirements, q)
+		}
+	}
+	for _, name := range a.Brought {
+		r.Requirements = append(r.Requirements, pep508.Requirement{Name: name, Text: name, From: "what other packages require"})
+	}
+	return r
+}
+
+// Installed is what is asked for without what is set aside.
+func (a *Answer) Installed(r resolver.Request) resolver.Request {
+	r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return slices.Contains(a.Aside, q.Name) })
+	return r
+}
+
+// Pins are the versions that the installer is held to: all that uv found but torch's own
+// family and the libraries of CUDA, of which the build decides and the matrix chooses it.
+func (a *Answer) Pins() (pins []string) {
+	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
+		if !family(name) && !ofBuild(name) {
+			pins = append(pins, name+"=="+a.Versions[name])
+		}
+	}
+	return pins
+}
+
+// BuildLimits are what the tools are held to that build what has only source.
+func (a *Answer) BuildLimits() []string {
+	return xslices.Once(text.Each(a.Build, func(s Source) []string { return s.Limits })...)
+}
+
+// ofBuild reports whether the build of torch decides the version of a package.
+func ofBuild(name string) bool {
+	return slices.ContainsFunc([]string{"nvidia-", "cuda-", "triton", "pytorch-triton"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+func (a *Answer) say(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(a.Said, s) {
+		a.Said = append(a.Said, s)
+	}
+}
+
+func (a *Answer) clone() *Answer {
+	b := *a
+	b.Plain, b.Aside, b.Build, b.Said = slices.Clone(a.Plain), slices.Clone(a.Aside), slices.Clone(a.Build), slices.Clone(a.Said)
+	b.Brought, b.Limits = slices.Clone(a.Brought), slices.Clone(a.Limits)
+	return &b
+}
