@@ -127,7 +127,7 @@ func (c *keeper) sort(out *plan.Keep) {
 		case c.asked(d.Name):
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
 		case torchsLibrary(d.Name):
-			goes := !c.b.brings(d.Name)
+			goes := !brings(c.b.choice, d.Name)
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Goes: goes,
 				Why: say.Either(goes, "the other torch does not need it", "as torch needs it")})
 		case d.Name == "pip" && seeded: // the new environment has one
@@ -165,8 +165,8 @@ func torchsLibrary(name string) bool {
 
 // brings reports whether the chosen torch brings one of its libraries: those of
 // CUDA 12 and older are named -cu12, those of CUDA 13 have no such ending.
-func (b *builder) brings(name string) bool {
-	cuda, err := version.ParseDotted(b.choice.CUDA)
+func brings(c *resolver.Choice, name string) bool {
+	cuda, err := version.ParseDotted(c.CUDA)
 	_, suffix, named := strings.Cut(name, "-cu1") // also nvidia-cublas-cu12
 	switch {
 	case err != nil: // none

@@ -67,7 +67,7 @@ func (c *keeper) unmet(d machine.HeldDist, q pep508.Requirement) dropped {
 // chosen one does not bring it, or nobody knows, the installer finds it.
 func (c *keeper) ofTorch(d machine.HeldDist, q pep508.Requirement) dropped {
 	to := ""
-	if library := strings.TrimPrefix(q.Name, "nvidia-"); c.b.brings(q.Name) && library != q.Name {
+	if library := strings.TrimPrefix(q.Name, "nvidia-"); brings(c.b.choice, q.Name) && library != q.Name {
 		library, _, _ = strings.Cut(library, "-cu1")
 		if to = pins(c.b.m, c.b.h, c.b.choice)[library]; library == "cudnn" {
 			to = c.b.choice.CuDNN
@@ -76,7 +76,7 @@ func (c *keeper) ofTorch(d machine.HeldDist, q pep508.Requirement) dropped {
 	switch {
 	case to != "":
 		return c.changed(d, q, to)
-	case !c.b.brings(q.Name) || strings.HasPrefix(q.Name, "cuda-"):
+	case !brings(c.b.choice, q.Name) || strings.HasPrefix(q.Name, "cuda-"):
 		c.want = xslices.Add(c.want, q.Name)
 	}
 	return dropped{}

@@ -239,12 +239,12 @@ func (b *builder) fromIndex() string {
 
 // pin is how one version of a package is asked for; "" is whatever version the index has,
 // as a vendor's.
-func (b *builder) pin(name, public, label string) string {
-	if url := b.choice.URLs[name]; url != "" {
+func pin(c *resolver.Choice, r resolver.Request, name, public, label string) string {
+	if url := c.URLs[name]; url != "" {
 		return name + " @ " + url
 	}
-	pin := name + extras(b.r, name) + say.With("==", public, "")
-	return say.Either(rank(name) < len(family) && b.choice.Index == nil, pin, pin+say.With("+", label, ""))
+	pin := name + extras(r, name) + say.With("==", public, "")
+	return say.Either(rank(name) < len(family) && c.Index == nil, pin, pin+say.With("+", label, ""))
 }
 
 // requirements returns what comes from torch's index, the exact pins that keep
@@ -261,7 +261,7 @@ func (b *builder) requirements() (first, pins, rest []string) {
 		if others && public == "" {
 			continue
 		}
-		pin := b.pin(n, public, label)
+		pin := pin(b.choice, b.r, n, public, label)
 		if others || labelled && label == "" {
 			rest = append(rest, pin)
 		} else {

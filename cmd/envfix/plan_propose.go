@@ -157,6 +157,20 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 			l.Found = xslices.Add(l.Found, version.Minor(p.Version))
 		}
 	}
+	askMatrix(l, q)
+	for _, u := range f.wish.undeclared { // what is added decides of no build
+		if f.target.Closure && len(u.ask) > 0 && (l.Framework(u.ask[0].Name) || l.Framework(u.ask[0].Name+"-gpu")) {
+			l.Plain = xslices.Add(l.Plain, u.ask[0].Name)
+		}
+	}
+	var err error
+	l.Platform, err = lock.UVPlatform(match)
+	return l, err
+}
+
+// askMatrix lets what uv is asked with ask the matrix.
+func askMatrix(l *propose.Loop, q planning.Question) {
+	platform := q.Machine.Platform
 	l.Removed = q.Matrix.Removed
 	l.Resolve = q.Runs()
 	l.Wheels = func(name string) bool {
@@ -180,12 +194,4 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 			return e.Package == name && e.OS == platform.OS && e.CUDA != "" && (e.Fails == "import" || e.Fails == "call")
 		})
 	}
-	for _, u := range f.wish.undeclared { // what is added decides of no build
-		if f.target.Closure && len(u.ask) > 0 && (l.Framework(u.ask[0].Name) || l.Framework(u.ask[0].Name+"-gpu")) {
-			l.Plain = xslices.Add(l.Plain, u.ask[0].Name)
-		}
-	}
-	var err error
-	l.Platform, err = lock.UVPlatform(match)
-	return l, err
 }

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -337,12 +338,7 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	if k.CuDNN != "" {
 		f.CuDNN, _ = version.ParseSpecifier("==" + k.CuDNN + ".*")
 	}
-	if k.Lacks != "" {
-		f.Warning = "it brings no " + strings.ReplaceAll(k.Lacks, ", ", " and no ") + ": they are taken from a torch of that CUDA beside it, else installed apart"
-	}
-	if k.Unsure && k.CUDA != "" {
-		f.Warning = "whether it brings CUDA " + k.CUDA + " was not read: if not, that is taken from a torch of that CUDA beside it, else installed apart"
-	}
+	f.Warning = k.warning()
 	for _, c := range append(slices.Clone(e.Native), e.PTX...) {
 		if f.MinSM.IsZero() || c.SM.Less(f.MinSM) {
 			f.MinSM = c.SM
@@ -389,4 +385,12 @@ func (f File) Loads(python string, h machine.Platform) bool {
 	}
 	rows := (&Project{Name: "x", Files: []File{{Name: f.Name}}}).Rows()
 	return slices.ContainsFunc(rows, func(row matrix.Files) bool { return row.Loads(python, h) })
+}
+
+// warning is what a wheel for a CUDA does not bring, as far as it was read; "" nothing.
+func (k *Code) warning() string {
+	if k.Unsure && k.CUDA != "" {
+		return "whether it brings CUDA " + k.CUDA + " was not read: if not, that is taken from a torch of that CUDA beside it, else installed apart"
+	}
+	return say.With("it brings no ", strings.ReplaceAll(k.Lacks, ", ", " and no "), ": they are taken from a torch of that CUDA beside it, else installed apart")
 }

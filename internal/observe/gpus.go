@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"envfix/internal/machine"
-	"envfix/internal/nvmlchild"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/probe"
 	"envfix/internal/proc"
@@ -56,7 +55,9 @@ func (g *gpuLane) take(l probe.SampleLine, ours func(pid int) bool, f *verdict.F
 		g.note = l.Error
 	case l.GPUs != nil:
 		g.static = l.GPUs
-		g.gpus = append(g.gpus, text.Each(l.GPUs, func(s nvmlchild.SampledGPU) verdict.GPU { return describe(s, g.host) })...)
+		for _, s := range l.GPUs {
+			g.gpus = append(g.gpus, describe(s, g.host))
+		}
 	}
 	if len(l.Readings) == len(g.gpus) && len(l.Readings) > 0 {
 		g.latest = l.Readings

@@ -82,6 +82,14 @@ func installedTorch(h machine.Machine) string {
 	return "none is installed"
 }
 
+// mendsDriver reports whether a step of a plan mends the driver: none mends one that is
+// loaded and does not answer.
+func mendsDriver(p *plan.Plan) bool {
+	driver := p.Basis.Facts.Driver
+	loaded := driver != nil && !driver.LoadedVersion.IsZero() && p.Driver.Action == "load"
+	return !loaded && slices.ContainsFunc(p.Steps, func(x plan.Step) bool { return strings.HasPrefix(x.ID, "driver") && x.Run != nil })
+}
+
 // judge says whether torch works, with the one reason, and what to type next.
 func (d Dashboard) judge() (works, next string) {
 	p := d.Plan
@@ -98,12 +106,7 @@ func (d Dashboard) judge() (works, next string) {
 		if len(d.Faults) == 0 {
 			return "no: " + theReason(p), install
 		}
-		driver := p.Basis.Facts.Driver
-		loaded := driver != nil && !driver.LoadedVersion.IsZero() && p.Driver.Action == "load" // no step mends that
-		if loaded || !slices.ContainsFunc(p.Steps, func(x plan.Step) bool { return strings.HasPrefix(x.ID, "driver") && x.Run != nil }) {
-			install = shows
-		}
-		return "no: " + d.Faults[0], install
+		return "no: " + d.Faults[0], say.Either(mendsDriver(p), install, shows)
 	}
 	has := p.Basis.Facts.Has("torch") != nil
 	shadows := slices.IndexFunc(p.EnvFixes, func(f plan.EnvFix) bool { return f.Action == "remove" })

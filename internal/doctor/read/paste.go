@@ -168,7 +168,7 @@ func (r *Reader) take(line []byte) {
 	if r.read > joinable {
 		limit = alike
 	}
-	if r.stale(line, limit) || r.exhausted() {
+	if r.stale(line, limit) || exhausted(r) {
 		return
 	}
 	raw := string(line)
@@ -181,7 +181,7 @@ func (r *Reader) take(line []byte) {
 		}
 		return
 	}
-	for len(raw) > maxLine && !r.exhausted() {
+	for len(raw) > maxLine && !exhausted(r) {
 		r.piece(raw[:maxLine])
 		raw = raw[maxLine-200:]
 	}

@@ -282,7 +282,7 @@ func (r *Reader) stale(l []byte, limit int) bool {
 
 // exhausted reports whether so much of the text looked like messages that the rest is left
 // out: one line of 10 MB that holds them all would take a minute. It says so once.
-func (r *Reader) exhausted() bool {
+func exhausted(r *Reader) bool {
 	if r.spent > budget && !r.full {
 		r.full = true
 		r.note(fmt.Sprintf("only its first %d KB were read, which look like messages from end to end: give the part "+

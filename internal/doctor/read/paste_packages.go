@@ -116,12 +116,12 @@ func (r *Reader) addPackage(p Package) {
 			r.torch(p.Version, ByList, p.At)
 		}
 	case p.Name == "pytorch" && p.Tool == "conda":
-		r.condaTorch(p)
+		condaTorch(r, p)
 	}
 }
 
 // condaTorch takes what conda's build string says of the build.
-func (r *Reader) condaTorch(p Package) {
+func condaTorch(r *Reader, p Package) {
 	if r.c.Torch.Rank <= ByList || r.c.Torch.CUDA.IsZero() && !r.c.Torch.NoCUDA {
 		if r.c.Torch.Rank < ByList {
 			r.torch(p.Version, ByList, p.At)

@@ -246,7 +246,7 @@ func notTraining(f *facts) *Finding {
 	case c != nil:
 		x.Text = fmt.Sprintf("the job ended with %s before its first step", c.Type)
 	case !torch:
-		x.Text = "the GPU was not used" + f.outside()
+		x.Text = "the GPU was not used" + outside(f)
 	case f.t.Seconds >= 60 && core.ok && core.v > 0.5:
 		x.Confidence = medium
 		x.Text = fmt.Sprintf("no training step in %s: still preparing, on the CPU (%.1f cores)", seconds(f.t.Seconds), core.v)
@@ -259,7 +259,7 @@ func notTraining(f *facts) *Finding {
 
 // outside is what the machine shows of a job that the probe knows nothing of, or that
 // it saw too little of.
-func (f *facts) outside() string {
+func outside(f *facts) string {
 	p := f.lead
 	if w := f.probe().Where; w != nil && f.looks() == nil {
 		return fmt.Sprintf("; its loop was too short to say what held it back: %s, %s at them", text.Count(int(f.probe().Page.Steps), "step"), text.Count(w.Count, "look"))

@@ -161,11 +161,11 @@ func Judge(t *Trace) Report {
 func noGPU(f *facts) Finding {
 	text := "no GPU was seen on this machine: NVML found none and the job opened none"
 	text += say.If(f.t.Host.Visible != nil && hidden(f.t.Host.Visible), "; CUDA_VISIBLE_DEVICES hides whatever there may be")
-	x := Finding{Verdict: NoGPU, Confidence: high, Text: text + f.outside(), Evidence: f.evidence(),
+	x := Finding{Verdict: NoGPU, Confidence: high, Text: text + outside(f), Evidence: f.evidence(),
 		Fix: []string{"`envfix doctor` looks for a GPU that the driver does not show"}}
 	if d := f.t.Doctor; d != nil {
 		x.Evidence["doctor"] = d.Check
-		x.Text, x.Fix = d.Text+f.outside(), append(slices.Clone(d.Fix), "`"+cmp.Or(d.Command, "envfix doctor")+"` says what else it found")
+		x.Text, x.Fix = d.Text+outside(f), append(slices.Clone(d.Fix), "`"+cmp.Or(d.Command, "envfix doctor")+"` says what else it found")
 	}
 	return x
 }
@@ -189,7 +189,7 @@ func healthy(f *facts) Finding {
 		x.Confidence = low
 		x.Text = fmt.Sprintf("the GPU was idle %s of the time, and no cause was found in what could be measured", pct(f.idle.v))
 		x.Text += say.If(f.lead.Probe == nil, "; the probe was not in the job")
-		x.Text += f.outside()
+		x.Text += outside(f)
 	}
 	if te := f.mean(sum.tensor); te.ok && x.Confidence == high {
 		x.Text += fmt.Sprintf(". Busy is not efficient: tensor cores %s", pct(te.v/100))

@@ -107,7 +107,7 @@ const counted = 0.2
 func copiesEachStep(f *facts) *Finding {
 	b, _ := f.burst()
 	need := float64(max(f.probe().Tensors, 1))
-	n := f.eachPass(b.Copies)
+	n := eachPass(f, b.Copies)
 	if n <= need+4 || !f.waits() {
 		return nil
 	}
@@ -122,7 +122,7 @@ func copiesEachStep(f *facts) *Finding {
 }
 
 // eachPass is how often something was seen a pass, in the few steps under closer watch.
-func (f *facts) eachPass(n int) float64 {
+func eachPass(f *facts, n int) float64 {
 	b, ok := f.burst()
 	if !ok {
 		return 0
@@ -133,7 +133,7 @@ func (f *facts) eachPass(n int) float64 {
 // syncBound: the loop reads values back and waits for the GPU each time.
 func syncBound(f *facts) *Finding {
 	b, _ := f.burst()
-	n := f.eachPass(b.Syncs)
+	n := eachPass(f, b.Syncs)
 	if n < syncsMany || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
 		return nil
 	}
@@ -226,7 +226,7 @@ var launchParts = []string{"between", "forward", "backward", "optimizer"}
 // GPU waits for that.
 func (f *facts) launches() bool {
 	b, _ := f.burst()
-	if len(f.used) == 0 || !f.idle.ok || f.idle.v < idleHigh || f.core().v < 0.9 || f.eachPass(b.Syncs) >= syncsMany {
+	if len(f.used) == 0 || !f.idle.ok || f.idle.v < idleHigh || f.core().v < 0.9 || eachPass(f, b.Syncs) >= syncsMany {
 		return false
 	}
 	w := f.looks()
@@ -237,7 +237,7 @@ func (f *facts) launches() bool {
 // element.
 func byElement(f *facts) *Finding {
 	b, _ := f.burst()
-	w, n := f.looks(), f.eachPass(b.Indexes)
+	w, n := f.looks(), eachPass(f, b.Indexes)
 	if w == nil || n < elementsMany || !f.waits() {
 		return nil
 	}

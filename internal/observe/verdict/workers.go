@@ -48,7 +48,7 @@ func workersOverQuota(f *facts) *Finding {
 // each epoch.
 func workerRespawn(f *facts) *Finding {
 	p := f.probe().Page
-	where, anew := f.rebuilt()
+	where, anew := rebuilt(f)
 	i := slices.IndexFunc(f.probe().Loaders, func(l Loader) bool { return l.Workers > 0 && (anew && l.Where == where || !anew && !l.Persistent) })
 	run := p.LastAt - (p.WarmAt - p.First)
 	if i < 0 || p.Epochs < 3 || run <= 0 || p.Edge/run < edgeHigh || !f.waits() {
@@ -73,7 +73,7 @@ func workerRespawn(f *facts) *Finding {
 
 // rebuilt reports whether the loop makes a DataLoader with workers for each epoch,
 // and at which line.
-func (f *facts) rebuilt() (where string, yes bool) {
+func rebuilt(f *facts) (where string, yes bool) {
 	p, made := f.probe(), map[string]int{}
 	for _, l := range p.Loaders {
 		if l.Workers > 0 {
