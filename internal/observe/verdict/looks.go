@@ -43,7 +43,7 @@ var works = []work{
 }
 
 const (
-	looksEnough = 12   // looks at the loop before a part of it is named
+	looksEnough = 8    // looks at the loop before a part of it is named
 	deviations  = 1.5  // a share is taken for as small as so few looks may have it
 	gcMuch      = 0.15 // of the loop's time
 	gcOften     = 3    // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
