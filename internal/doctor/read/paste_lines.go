@@ -121,7 +121,7 @@ func (k *look) trial(t *trial) {
 		if k.form == nil && r.match(t, k.text) != nil && know.Slots(test.Re(), k.text) != nil {
 			k.form = test
 		}
-	case test.Reader >= 0 && !(test.Reader >= once && (r.answered[test.Reader] || k.below && test.Reader < about)):
+	case test.Reader >= 0 && !(test.Reader >= once && (r.answered[test.Reader] || (k.below || k.harmless()) && test.Reader < about)):
 		if m := r.match(t, k.text); m != nil {
 			r.c.Read++
 			r.answered[test.Reader] = true
