@@ -181,8 +181,11 @@ func (r *Reader) take(line []byte) {
 		}
 		return
 	}
-	for len(raw) > maxLine && !exhausted(r) {
+	for len(raw) > maxLine {
 		r.piece(raw[:maxLine])
+		if exhausted(r) {
+			return
+		}
 		raw = raw[maxLine-200:]
 	}
 	r.piece(raw)
