@@ -101,7 +101,7 @@ func (s chooser) withoutGPU(wants string) *outcome {
 		return s.onCPU("this "+host+" has no GPU"+onlyCPU, way)
 	case s.p.inContainer():
 		return s.onCPU("no GPU is visible in this container"+onlyCPU, "if the host has a GPU, start the container with access to it (`--gpus all`)")
-	case s.p.req.Described:
+	case s.p.req.Described && s.p.h.Platform.OS != "macos":
 		return s.onCPU("no GPU is known there (`--gpu NAME` names one)"+onlyCPU, "")
 	}
 	return s.onCPU("no GPU was found"+onlyCPU, "")

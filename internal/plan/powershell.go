@@ -18,7 +18,7 @@ import (
 // what cannot be written so.
 func PowerShell(p *Plan) text.Quoted {
 	if p.Basis.Facts.Platform.OS != "windows" {
-		return text.Fail(errors.New("a PowerShell script is for a plan for Windows; this one is for " + p.Basis.Facts.Platform.OS))
+		return text.Fail(errors.New("a PowerShell script is for a plan for Windows; this one is for " + p.Basis.Facts.Platform.OS + ": `--sh` prints its script"))
 	}
 	s := psScript{script{p: p}}
 	s.head()
