@@ -350,7 +350,7 @@ func TestRunGPU(t *testing.T) {
 	}
 	tests := []struct{ trace, want, note string }{
 		{"healthy", verdict.Healthy, "told apart"},
-		{"loader_bound", verdict.Healthy, ""}, // a job that the probe is not in: nobody can tell why
+		{"loader_bound", verdict.LoaderBound, ""},
 		{"one_of_four", verdict.OneGPUOfN, ""},
 		{"other_process", verdict.OtherProcess, ""},
 		{"never_used", verdict.NotTraining, ""},

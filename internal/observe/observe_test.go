@@ -192,7 +192,7 @@ func TestReadings(t *testing.T) {
 		if len(out) != 1 || *out[0].Before != 500 || out[0].Name != "x" || out[0].Attributed != host || len(out[0].Tenants) != map[bool]int{true: 1, false: 0}[host] {
 			t.Errorf("host %t: %+v", host, out)
 		}
-		if x := f.GPUs[0]; x.N != 1 || x.Util < 80 || x.Theirs != map[bool]int64{true: 400, false: 0}[host] || x.RxN != 0 || x.Link != 1 {
+		if x := f.GPUs[0]; x.N != 1 || x.High != 1 || x.Theirs != map[bool]int64{true: 400, false: 0}[host] || x.RxN != 0 || x.Link != 1 {
 			t.Errorf("host %t: %+v", host, x)
 		}
 	}

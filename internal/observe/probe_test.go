@@ -400,8 +400,8 @@ def told():
     print(K.spot(stack, False)[0])
 model = library("torch.nn.modules.module", "def _call_impl(f): f()")["_call_impl"]
 image = library("PIL.Image", "def convert(f): f()")["convert"]
-def sample_batch(): told(); model(told); told()
-sample_batch()
+def sample(): told(); model(told); told()
+sample()
 image(told)
 told()
 library("torch.optim.lbfgs", "def step(f): f()")["step"](lambda: told())

@@ -191,6 +191,9 @@ func (w *Watch) words(v *verdict.View) {
 	if w.rec != nil {
 		r := verdict.Judge(w.rec.Trace())
 		v.Verdict, v.Text = r.Verdict, r.Text
+		if r.Verdict == verdict.NoGPU && len(r.Others) > 0 {
+			v.Verdict, v.Text = r.Others[0].Verdict, r.Others[0].Text
+		}
 	}
 }
 

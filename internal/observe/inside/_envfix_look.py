@@ -52,7 +52,7 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
             kind = found[0] if len(found) == 1 or found == ["logging", "metrics"] else "data" if not own and READS & set(said) and not found else ""
             if kind == "logging" and own and {"prob", "probs", "likelihood", "softmax", "sum"} & set(said):
                 kind = ""
-            if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said[1:]) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
+            if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
                 kind = "data"
         if code in P.S["loop"] and kind in (*OVER, "evaluation", "data"):  # whatever it is called: the steps are taken in it
             kind = ""

@@ -43,7 +43,7 @@ var onGPU = []ruleCase{
 	{"loader computes", func(t *Trace) { starve(t, 0.5); lead(t).Loaders[0].Workers = 0; lead(t).Page.LoadCPU = 0.09 }, "loader_bound", []string{"decoding"}},
 	{"loader waits, in steps shorter than a sample of the GPU's load", func(t *Trace) {
 		starve(t, 0.78)
-		each(t, 0, func(g *GPUFrame) { g.Util = 22 })
+		each(t, 0, func(g *GPUFrame) { g.Util, g.Idle, g.High = 22, 0, 0 })
 	}, "loader_bound", []string{"idle 78 %"}},
 	{"workers compute", func(t *Trace) { starve(t, 0.5); addWorkers(t, 4, 95, 1) }, "loader_bound", []string{"workers use 3.8 cores: decoding"}},
 	{"a wait that the GPU does not feel", func(t *Trace) { lead(t).Page.Load = 30 }, "healthy", nil},
@@ -278,5 +278,5 @@ var onGPU = []ruleCase{
 		load(t, 0, 0)
 		each(t, 0, func(g *GPUFrame) { g.Ours, g.Used = 0, 4 })
 	}, "not_training", nil},
-	{"probe kept out, bursts", func(t *Trace) { t.Processes[0].Probe = nil; load(t, 0, 40) }, "healthy", []string{"the probe was not in the job"}},
+	{"probe kept out, bursts", func(t *Trace) { t.Processes[0].Probe = nil; load(t, 0, 40) }, "loader_bound", nil},
 }

@@ -15,6 +15,7 @@ const (
 	idleNever     = 0.95
 	loadHigh      = 0.20 // XProf: "highly input-bound"; TraceML: critical
 	loadHighCPU   = 0.30 // without a GPU the steps are slow and jitter is large: a healthy job was seen at 21 %
+	utilBusy      = 80.0
 	utilLow       = 70.0 // SageMaker LowGPUUtilization: p95 below 70
 	syncsMany     = 5.0  // a step
 	elementsMany  = 200  // a step: a batch may be taken apart into its samples
@@ -133,7 +134,7 @@ func (f *facts) window() (from, to float64) {
 	first := f.t.Seconds
 	for _, fr := range f.t.Frames {
 		for _, g := range fr.GPUs {
-			if g.Util >= 5 || g.Ours > 0 {
+			if g.N > g.Idle || g.Ours > 0 {
 				first = min(first, fr.At)
 			}
 		}

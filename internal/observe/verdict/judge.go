@@ -179,9 +179,12 @@ func healthy(f *facts) Finding {
 		if w := f.powerShare(); w.ok {
 			x.Text += fmt.Sprintf(", but it drew %s of its power limit", pct(w.v))
 		}
-	case f.idle.v < idleHigh:
+	case f.idle.v < idleHigh && f.util.v >= utilBusy:
 		x.Confidence = high
 		x.Text = fmt.Sprintf("the GPU was busy %s of the time; nothing to fix", pct(f.util.v/100))
+	case f.idle.v < idleHigh:
+		x.Confidence = medium
+		x.Text = fmt.Sprintf("the GPU was rarely idle and busy %s on average; nothing to fix was found", pct(f.util.v/100))
 	default:
 		x.Confidence = low
 		x.Text = fmt.Sprintf("the GPU was idle %s of the time, and no cause was found in what could be measured", pct(f.idle.v))

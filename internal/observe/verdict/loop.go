@@ -24,7 +24,10 @@ const costsNothing = 0.001
 // loaderBound: the loop waits for its data.
 func loaderBound(f *facts) *Finding {
 	l := f.load()
-	if !l.ok || l.v < f.loadLimit() || !f.waits() {
+	if !l.ok {
+		return loaderFromOutside(f)
+	}
+	if l.v < f.loadLimit() || !f.waits() {
 		return nil
 	}
 	p, ld, why := f.probe().Page, f.loader(), f.loading()
@@ -45,9 +48,6 @@ func loaderBound(f *facts) *Finding {
 		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(x.Evidence))
 	f.promise(x, step, f.stepAtBest(why.kind))
 	x.Fix = f.feedFix(ld, why.kind, x.Gain != nil)
-	if ld.Stream && !ld.Divided { // that is not done by an argument
-		x.Gain = nil
-	}
 	if g, ok := x.Gain["steps_per_s"]; ok {
 		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step*g[0]/g[1]))
 	}
@@ -56,6 +56,30 @@ func loaderBound(f *facts) *Finding {
 
 func (f *facts) idleWords() string {
 	return say.If(f.idle.ok && len(f.used) != 0, fmt.Sprintf("the GPU was idle %s of the time: ", pct(f.idle.v)))
+}
+
+// loaderFromOutside: without the probe, a GPU that alternates between working
+// hard and not at all is most often fed too slowly.
+func loaderFromOutside(f *facts) *Finding {
+	if len(f.used) == 0 || f.looks() != nil || f.probe().Page.Steps > 0 && len(f.probe().Loaders) > 0 {
+		return nil
+	}
+	if core := f.core(); f.probe().Page.Warm > 0 && core.ok && core.v >= otherBusy {
+		return nil // the loop computes
+	}
+	s := f.gpus[f.used[0]]
+	if !f.idle.ok || f.idle.v < idleHigh || s.High == 0 || float64(s.Idle+s.High) < 0.7*float64(s.N) || f.idle.v > idleNever {
+		return nil
+	}
+	x := f.finding(LoaderBound, low, nil,
+		fmt.Sprintf("the GPU was idle %s of the time and worked in bursts between: it waits to be fed, most often by the data loader", pct(f.idle.v)),
+		"`envfix run -- …` with the probe measures the loader", "DataLoader(…, num_workers=4, persistent_workers=True)")
+	x.weight = f.idle.v
+	if cores := f.workerCPU(); len(f.workers) > 0 && cores > workerBusy*max(f.t.Host.Allowed(), 1) {
+		x.Confidence = medium
+		x.Evidence["worker_cores"] = round(cores)
+	}
+	return x
 }
 
 func (f *facts) burst() (Burst, bool) {

@@ -65,6 +65,12 @@ func (s Sample) Frame(g GPU) GPUFrame {
 	top := 0.0
 	for _, u := range s.Utils {
 		f.N, f.Util, top = f.N+1, f.Util+u, max(top, u)
+		if u < 5 {
+			f.Idle++
+		}
+		if u >= utilBusy {
+			f.High++
+		}
 	}
 	if top <= 20 { // an idle GPU lowers its clocks and its link
 		return f

@@ -67,7 +67,7 @@ func TestShapes(t *testing.T) {
 		{"half the lanes", func(s *shape) { s.width = 8 }, PCIeLink},
 		{"board one generation older", func(s *shape) { s.gen = 4 }, Healthy},
 		{"idle link of an idle GPU", func(s *shape) { s.gen, s.end, s.util = 1, 400, func(i, _ int) int { return 0 } }, MemoryButIdle},
-		{"bursts", func(s *shape) { s.util = func(i, _ int) int { return 90 * (i % 3 / 2) } }, Healthy},  // the same: saving and evaluation look so too
+		{"bursts", func(s *shape) { s.util = func(i, _ int) int { return 90 * (i % 3 / 2) } }, LoaderBound},
 		{"always a little", func(s *shape) { s.util = func(i, _ int) int { return 35 + i%9 } }, Healthy}, // a mean over many steps: of any cause
 		{"a pause now and then", func(s *shape) {
 			s.util = func(i, _ int) int {

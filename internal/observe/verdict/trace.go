@@ -107,8 +107,10 @@ type Frame struct {
 // means that it is not measurable here (MIG, WSL), which is not the same as idle.
 type GPUFrame struct {
 	N      int     `json:"n,omitempty"`
-	Util   float64 `json:"u,omitempty"` // sum of percent
-	Used   int64   `json:"m,omitempty"` // memory of all processes, at most
+	Idle   int     `json:"i,omitempty"`  // samples below 5 %
+	Util   float64 `json:"u,omitempty"`  // sum of percent
+	High   int     `json:"hi,omitempty"` // samples of 80 % and more
+	Used   int64   `json:"m,omitempty"`  // memory of all processes, at most
 	Ours   int64   `json:"o,omitempty"`
 	Theirs int64   `json:"x,omitempty"`
 	Active int     `json:"a,omitempty"`  // samples above 20 % whose clock is known
@@ -131,7 +133,7 @@ type GPUFrame struct {
 // Plus adds two frames up.
 func (a GPUFrame) Plus(b GPUFrame) GPUFrame {
 	return GPUFrame{
-		N: a.N + b.N, Util: a.Util + b.Util,
+		N: a.N + b.N, Idle: a.Idle + b.Idle, Util: a.Util + b.Util, High: a.High + b.High,
 		Used: max(a.Used, b.Used), Ours: max(a.Ours, b.Ours), Theirs: max(a.Theirs, b.Theirs),
 		Active: a.Active + b.Active, Clock: a.Clock + b.Clock, Hot: a.Hot + b.Hot, Capped: a.Capped + b.Capped, Brake: a.Brake + b.Brake,
 		Temp: max(a.Temp, b.Temp), PowerN: a.PowerN + b.PowerN, Power: a.Power + b.Power,
