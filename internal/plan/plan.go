@@ -140,7 +140,8 @@ type Target struct {
 	State string `json:"-"`
 	Named bool   `json:"-"`
 
-	// Project is the pixi.toml that lies beside Dir; nil: none. Only pixi reads it.
+	// Project is the pixi.toml, or the pyproject.toml of Poetry, that lies beside Dir; nil: none.
+	// These two alone read it.
 	Project []byte `json:"-"`
 
 	// ProjectFile is the name of Project's file, which may have two names.
