@@ -17,7 +17,4 @@ var (
 	Doctor string
 	//go:embed catalogue.bin
 	Catalogue string
-	// Modules are the modules that distributions bring; it has no other form.
-	//go:embed modules.tsv
-	Modules string
 )

@@ -84,7 +84,7 @@ func sources() map[string][]byte {
 		files[name] = must.Get(os.ReadFile(filepath.Join(web, name)))
 	}
 	root := must.Get(exec.Command("go", "env", "GOROOT").Output())
-	files["wasm_exec.js"] = must.Get(os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")))
+	files["wasm_exec.js"] = lean(must.Get(os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))))
 	files["index.html"] = bytes.Replace(files["index.html"], []byte("{{legend}}"), []byte(chart.Legend), 1)
 	return files
 }
@@ -198,4 +198,15 @@ func packed(content []byte) []byte {
 	_, _ = w.Write(content)                               // into memory
 	_ = w.Close()
 	return b.Bytes()
+}
+
+// lean is a script without indentation and without lines that are comments.
+func lean(script []byte) []byte {
+	var out []byte
+	for line := range strings.Lines(string(script)) {
+		if line = strings.TrimLeft(line, " \t"); !strings.HasPrefix(line, "//") && line != "\n" {
+			out = append(out, line...)
+		}
+	}
+	return out
 }
