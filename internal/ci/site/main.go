@@ -116,7 +116,7 @@ func style(files map[string][]byte) []byte {
 func oneFile(files map[string][]byte, wasm []byte) []byte {
 	page := string(files["index.html"])
 	load, exec, script := string(files["load.js"]), string(files["wasm_exec.js"]), string(bundle(files))
-	style := string(style(files))
+	style := string(lean(style(files)))
 	put := func(old, new string) {
 		if strings.Count(page, old) != 1 {
 			must.Do(fmt.Errorf("index.html: %q is not there once", old))
