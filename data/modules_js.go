@@ -1,4 +1,4 @@
 package data
 
-// Modules is left out of the page, whose one file stays below 3.2 MB.
+// Modules is left out of the page.
 const Modules = ""

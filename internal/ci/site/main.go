@@ -44,8 +44,8 @@ func build(out string) {
 	wasm := program(filepath.Join(out, "envfix.wasm"))
 	files := sources()
 	files["doctor.bin"] = know.Embedded().Slim(read.Quiet)
-	folder := map[string][]byte{"page.js": bundle(files), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
-	load := string(files["load.js"])
+	folder := map[string][]byte{"page.js": lean(bundle(files)), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
+	load := string(lean(files["load.js"]))
 	folder["index.html"] = []byte(strings.NewReplacer("{{load}}", load, "{{csp}}", "default-src 'none'; script-src 'self' "+hash(load)+
 		" 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'").Replace(string(files["index.html"])))
 	for name, text := range folder {
