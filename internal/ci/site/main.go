@@ -115,7 +115,7 @@ func style(files map[string][]byte) []byte {
 // these scripts and styles, and no connection at all.
 func oneFile(files map[string][]byte, wasm []byte) []byte {
 	page := string(files["index.html"])
-	load, exec, script := string(files["load.js"]), string(files["wasm_exec.js"]), string(bundle(files))
+	load, exec, script := string(lean(files["load.js"])), string(files["wasm_exec.js"]), string(lean(bundle(files)))
 	style := string(lean(style(files)))
 	put := func(old, new string) {
 		if strings.Count(page, old) != 1 {
