@@ -17,4 +17,7 @@ var (
 	Doctor string
 	//go:embed catalogue.bin
 	Catalogue string
+	// Modules are the modules that distributions bring; it has no other form.
+	//go:embed modules.tsv
+	Modules string
 )

@@ -10,7 +10,6 @@ import (
 	"envfix/internal/doctor/devices"
 	"envfix/internal/doctor/driver"
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/doctor/files"
 	"envfix/internal/doctor/gpu"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/libraries"
@@ -39,7 +38,7 @@ var rooms = slices.Concat(
 	memory.Rules,
 	wheels.Rules,
 	use.Rules,
-	files.Rules,
+	ofFiles,
 	containers.Rules,
 	code.Rules,
 	settings.Rules,

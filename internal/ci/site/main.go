@@ -44,8 +44,8 @@ func build(out string) {
 	wasm := program(filepath.Join(out, "envfix.wasm"))
 	files := sources()
 	files["doctor.bin"] = know.Embedded().Slim(read.Quiet)
-	folder := map[string][]byte{"page.js": lean(bundle(files)), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
-	load := string(lean(files["load.js"]))
+	folder := map[string][]byte{"page.js": bundle(files), "page.css": style(files), "wasm_exec.js": files["wasm_exec.js"], "doctor.bin": files["doctor.bin"]}
+	load := string(files["load.js"])
 	folder["index.html"] = []byte(strings.NewReplacer("{{load}}", load, "{{csp}}", "default-src 'none'; script-src 'self' "+hash(load)+
 		" 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'").Replace(string(files["index.html"])))
 	for name, text := range folder {
@@ -84,7 +84,7 @@ func sources() map[string][]byte {
 		files[name] = must.Get(os.ReadFile(filepath.Join(web, name)))
 	}
 	root := must.Get(exec.Command("go", "env", "GOROOT").Output())
-	files["wasm_exec.js"] = lean(must.Get(os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))))
+	files["wasm_exec.js"] = must.Get(os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")))
 	files["index.html"] = bytes.Replace(files["index.html"], []byte("{{legend}}"), []byte(chart.Legend), 1)
 	return files
 }
@@ -115,8 +115,8 @@ func style(files map[string][]byte) []byte {
 // these scripts and styles, and no connection at all.
 func oneFile(files map[string][]byte, wasm []byte) []byte {
 	page := string(files["index.html"])
-	load, exec, script := string(lean(files["load.js"])), string(files["wasm_exec.js"]), string(lean(bundle(files)))
-	style := string(lean(style(files)))
+	load, exec, script := string(files["load.js"]), string(files["wasm_exec.js"]), string(bundle(files))
+	style := string(style(files))
 	put := func(old, new string) {
 		if strings.Count(page, old) != 1 {
 			must.Do(fmt.Errorf("index.html: %q is not there once", old))
@@ -198,15 +198,4 @@ func packed(content []byte) []byte {
 	_, _ = w.Write(content)                               // into memory
 	_ = w.Close()
 	return b.Bytes()
-}
-
-// lean is a script without indentation and without lines that are comments.
-func lean(script []byte) []byte {
-	var out []byte
-	for line := range strings.Lines(string(script)) {
-		if line = strings.TrimLeft(line, " \t"); !strings.HasPrefix(line, "//") && line != "\n" {
-			out = append(out, line...)
-		}
-	}
-	return out
 }

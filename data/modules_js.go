@@ -1,4 +1,0 @@
-package data
-
-// Modules is left out of the page.
-const Modules = ""
