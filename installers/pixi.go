@@ -32,7 +32,8 @@ func (p pixi) steps(b *builder) error {
 	if err != nil {
 		return err
 	}
-	b.writeProject("pixi", name, fmt.Sprintf("pixi takes a CPU build where [system-requirements] names no CUDA; `pixi install` installs torch %s then", b.choice.Torch), after)
+	b.writeProject("pixi", name,
+		fmt.Sprintf("pixi takes a CPU build where [system-requirements] names no CUDA; `pixi install` installs torch %s then", b.choice.Torch), after)
 	return nil
 }
 

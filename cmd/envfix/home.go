@@ -41,7 +41,8 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	faults, found, mends, ok := f.faults(ctx, q)
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir), Faults: faults, Mends: mends && !ok, Warned: ok, Found: found, Proved: provedOf(at.dir)}
+	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir),
+		Faults: faults, Mends: mends && !ok, Warned: ok, Found: found, Proved: provedOf(at.dir)}
 	if q.Target.Dir != at.dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}

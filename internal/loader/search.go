@@ -35,7 +35,8 @@ type Files struct {
 // open opens a file of the tree. That no more files may be open says nothing of the file.
 func (s *Files) open(file string) (*os.File, error) {
 	f, err := os.Open(s.Real(file))
-	if err != nil && !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.EISDIR}, func(e error) bool { return errors.Is(err, e) }) {
+	told := []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.EISDIR}
+	if err != nil && !slices.ContainsFunc(told, func(e error) bool { return errors.Is(err, e) }) {
 		s.Blind = true
 	}
 	return f, err

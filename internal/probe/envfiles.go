@@ -103,7 +103,8 @@ func pipOfOther(h *sysroot.Host, dir string) string {
 
 // leadNowhere says of which variables what they name is not there.
 func leadNowhere(h *sysroot.Host) (out []string) {
-	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "TRITON_PTXAS_PATH",
+		"TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"} {
 		if at := h.Env[name]; at != "" && h.Abs(at) && !h.Exists(at) {
 			out = append(out, name+" is not there")
 			if to := h.Target(at); to != "" {

@@ -49,7 +49,8 @@ func deviceNodes(e *evidence.Evidence, out *evidence.Findings) {
 			Says("%s is a file and no device: what goes through it does not reach the driver, and CUDA does not start (unknown error)", list[0]).
 			Do("`sudo rm -r " + strings.Join(list, " ") + " && sudo nvidia-modprobe -u -c=0` makes it anew")
 		if container {
-			f.Do("start the container with `--gpus all` in place of a mount (`-v`) over " + list[0] + ": where the host has no such device Docker makes a directory").Of("container_no_gpu")
+			f.Do("start the container with `--gpus all` in place of a mount (`-v`) over " + list[0] +
+				": where the host has no such device Docker makes a directory").Of("container_no_gpu")
 		}
 	}
 	if list := byState[machine.NodeForeign]; len(list) > 0 {

@@ -144,7 +144,10 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 			say.With(", links to ", d.Link, ", which is not there"+say.If(strings.Contains(d.Link, "/archive-v"), ": an installer's cache that was cleaned"))
 		t.said = text.Each(d.Missing[:min(2, len(d.Missing))], func(f string) evidence.Quote { return evidence.Fact("missing: %s", f) })
 	case d.Gone != "" && ours:
-		t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{"bring " + d.Gone + " back (a disk that is not mounted?), or `pip install -e DIR` where it is now", "or its wheel: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.check, t.proof, t.conda = "PY010", evidence.Proven, []string{
+			"bring " + d.Gone + " back (a disk that is not mounted?), or `pip install -e DIR` where it is now",
+			"or its wheel: `pip install --force-reinstall --no-deps " + t.again + "`",
+		}
 		t.said = []evidence.Quote{evidence.Fact("%s/direct_url.json", d.Info)}
 		t.text = fmt.Sprintf("%s %s is installed in place from %s, which is not there: Python does not find it", d.Name, d.Version, d.Gone)
 	case d.ABI != "" && d.Name != "torch" && ours:
@@ -153,7 +156,8 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
 	case d.Backend != "":
 		t.check, t.proof = "PY010", evidence.Proven
-		t.conda = []string{"`pip uninstall -y " + d.Name + "`, where nothing needs it; else `pip install --force-reinstall --no-deps " + t.again + "`", "or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`"}
+		t.conda = []string{"`pip uninstall -y " + d.Name + "`, where nothing needs it; else `pip install --force-reinstall --no-deps " + t.again + "`",
+			"or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`"}
 		t.said = []evidence.Quote{evidence.Fact("%s/entry_points.txt: [torch.backends] %s", d.Info, d.Backend)}
 		t.text = fmt.Sprintf("torch loads %s for %s %s when it is imported, and there is no such module: `import torch` fails", d.Backend, d.Name, d.Version)
 	case d.Record != "":
@@ -166,12 +170,17 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
 		t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
 		if strings.HasSuffix(d.Resized[0], ".py") {
-			t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds zeros: the disk was full, or the power went", strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
+			t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds zeros: the disk was full, or the power went",
+				strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
 		}
 	case len(d.Closed) > 0:
-		t.soft, t.conda = true, []string{"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`", "or `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.soft, t.conda = true, []string{
+			"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`",
+			"or `pip install --force-reinstall --no-deps " + t.again + "`",
+		}
 		t.said = []evidence.Quote{evidence.Fact("%s may not be started", d.Closed[0])}
-		t.text = fmt.Sprintf("programs of %s %s have lost the right to be started, such as %s: what compiles with them fails (torch.compile)", d.Name, d.Version, path.Base(d.Closed[0]))
+		t.text = fmt.Sprintf("programs of %s %s have lost the right to be started, such as %s: what compiles with them fails (torch.compile)",
+			d.Name, d.Version, path.Base(d.Closed[0]))
 	}
 }
 

@@ -65,7 +65,8 @@ func (k *Knowledge) addClass(r record) error {
 	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
-		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true", Soft: r.one("soft") == "true", Hard: r.one("hard") == "true", Needs: r.one("needs"), None: r.one("none")}
+		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true",
+		Soft: r.one("soft") == "true", Hard: r.one("hard") == "true", Needs: r.one("needs"), None: r.one("none")}
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
 	}

@@ -156,10 +156,12 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 	case strings.HasPrefix(path.Base(l.By), "python"):
 		out.Find("PY044", evidence.Proven.Exact(), said).Explaining("PY010", "LD018").
 			Says("the Python of %s does not start: it needs %s, which is in no directory that the loader looks into", e.Files.Dir, l.Library).
-			Do("bring that Python again, whole, or the folder of its library into its search path", "or the environment anew, with another Python: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
+			Do("bring that Python again, whole, or the folder of its library into its search path",
+				"or the environment anew, with another Python: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
 	case strings.Contains(l.By, "/lib-dynload/"):
 		out.Find("PY044", evidence.Proven.Exact(), said).Explaining("LD018").
-			Says("a module of Python's own library, %s, needs %s, which is not here: the system was upgraded since that Python was built", strings.SplitN(path.Base(l.By), ".", 2)[0], l.Library).
+			Says("a module of Python's own library, %s, needs %s, which is not here: the system was upgraded since that Python was built",
+				strings.SplitN(path.Base(l.By), ".", 2)[0], l.Library).
 			Do("build that Python again (`pyenv install --force "+e.Python().Active()+"`)",
 				"or the environment anew, with a Python that brings its libraries: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
 	case l.Dist != "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
+	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/near"
@@ -224,8 +225,10 @@ func unbuilt(e *evidence.Evidence, out *evidence.Findings) {
 	of := map[bool]string{true: "torch", false: "torchvision"}[module == "_ctypes"]
 	out.Find("PY044", evidence.Proven, evidence.Fact("there is no %s among the modules of Python %s", module, python)).
 		Says("the Python of %s was built without %s: `import %s` fails (No module named '%s')", e.Files.Dir, module, of, module).
-		Do("a Python that has it, and the environment anew: `uv python install "+python+" && uv venv --clear --managed-python --python "+python+" "+e.Files.Dir+"`, then its packages",
-			"or build that Python again with it: `sudo apt install "+buildsWith[module]+"` (on Red Hat's: -devel), then as it was built (`pyenv install --force "+python+"`)")
+		Do("a Python that has it, and the environment anew: `uv python install "+python+" && uv venv --clear --managed-python --python "+
+			python+" "+e.Files.Dir+"`, then its packages",
+			"or build that Python again with it: `sudo apt install "+buildsWith[module]+"` (on Red Hat's: -devel), "+
+				"then as it was built (`pyenv install --force "+python+"`)")
 }
 
 // atStart: a file that Python runs when it starts ends it, or keeps torch away.
@@ -268,13 +271,10 @@ func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// forCUDA are more open files than torch and CUDA have when they compute: with 20 an H200 was
-// told to be busy or unavailable (driver 580, torch 2.11).
-const forCUDA = 64
-
-// startsWithin are addresses that CUDA does not start within, in bytes: of an H200 on driver
-// 580.159.04 it says "out of memory" at 16,000,000 kB, and starts at 20,000,000.
-const startsWithin = 16_000_000 << 10
+// least is a number of data/limits.yaml.
+func least(l *know.Limit) int64 {
+	return int64(evidence.Atoi(l.Values[0]))
+}
 
 // limits: CUDA reserves addresses for the memory of all GPUs when it starts; workers of a
 // DataLoader hand each tensor over as an open file; InfiniBand locks what it sends.
@@ -291,9 +291,10 @@ func limits(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	if a.Addresses > 0 && a.Addresses < memory {
 		f := out.Find("ACC014", evidence.Likely, evidence.Fact("RLIMIT_AS is %d MiB, the GPUs have %d MiB", a.Addresses>>20, memory>>20)).
-			Says("this shell limits the address space of a process to %d GiB, and CUDA may reserve as much as the GPUs have (%d GiB): where it does, it cannot start", a.Addresses>>30, memory>>30).
+			Says("this shell limits the address space of a process to %d GiB, and CUDA may reserve as much as the GPUs have (%d GiB): where it does, it cannot start",
+				a.Addresses>>30, memory>>30).
 			Do("`ulimit -v unlimited`, and take the limit out where it is set (/etc/security/limits.conf, the job's script)")
-		if a.Addresses <= startsWithin {
+		if a.Addresses <= least(e.Limit("addresses"))<<10 {
 			f.Says("this shell limits the address space of a process to %d GiB: CUDA does not start within that (out of memory)", a.Addresses>>30).As(evidence.Error)
 		}
 	}
@@ -302,9 +303,10 @@ func limits(e *evidence.Evidence, out *evidence.Findings) {
 	case unread && a.Files == 0:
 		out.Find("ACC024", evidence.Likely, evidence.Fact("%s", machine.LibrariesUnread)).
 			Says("%s: what torch would load, and whether it imports, cannot be told", machine.LibrariesUnread).As(evidence.Error)
-	case a.Files > 0 && a.Files < forCUDA || unread:
+	case a.Files > 0 && a.Files < least(e.Limit("open-files")) || unread:
 		out.Find("ACC024", evidence.Proven, evidence.Fact("RLIMIT_NOFILE is %d", a.Files)).
-			Says("a process of this shell may open %d files: too few for CUDA, which then calls the GPU busy or unavailable, and too few to look at torch's libraries here", a.Files).As(evidence.Error)
+			Says("a process of this shell may open %d files: too few for CUDA, which then calls the GPU busy or unavailable, and too few to look at torch's libraries here",
+				a.Files).As(evidence.Error)
 	case a.Files > 0 && a.Files < 1024:
 		out.Find("ACC024", evidence.Hint, evidence.Fact("RLIMIT_NOFILE is %d", a.Files)).
 			Says("a process of this shell may open %d files: too few for the workers of a DataLoader (too many open files)", a.Files)

@@ -262,7 +262,8 @@ func notTraining(f *facts) *Finding {
 func outside(f *facts) string {
 	p := f.lead
 	if w := f.probe().Where; w != nil && f.looks() == nil {
-		return fmt.Sprintf("; its loop was too short to say what held it back: %s, %s at them", text.Count(int(f.probe().Page.Steps), "step"), text.Count(w.Count, "look"))
+		return fmt.Sprintf("; its loop was too short to say what held it back: %s, %s at them",
+			text.Count(int(f.probe().Page.Steps), "step"), text.Count(w.Count, "look"))
 	}
 	if p.Probe != nil || p.Torch != "" || p.Wall <= 0 {
 		return ""

@@ -75,7 +75,8 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 	case l.Stream && l.Files == 1:
 		return []string{"the data set is a stream of one file, which one worker reads: store it in several"}
 	case l.Stream && !l.Divided:
-		return []string{"the data set is a stream, and each worker would read all of it: divide it first, by torch.utils.data.get_worker_info() or split_dataset_by_node"}
+		return []string{"the data set is a stream, and each worker would read all of it: divide it first, " +
+			"by torch.utils.data.get_worker_info() or split_dataset_by_node"}
 	}
 	w, known := f.framework()
 	if !installed(l.Where) || !known || w.call == "" {

@@ -30,7 +30,8 @@ var works = []work{
 	{"compile", Recompiles, 0.2, 1, "compiles again",
 		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
 	{"copy", CopiesEachStep, 0.2, 0, "copies to the GPU",
-		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)", "send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
+		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)",
+			"send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
 	{"data", LoaderBound, 0.25, 1, "fetches its input", // itself, or waits for a thread, a process or a server of the job's own
 		[]string{"read ahead while the model trains: a Dataset and DataLoader(…, num_workers=…), or a longer queue and more that fill it"}},
 	{"sync", SyncBound, 0.2, 0.9, "waits for the GPU to read a value back",

@@ -37,7 +37,8 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}
-		if m := backend().FindSubmatch(h.Bytes(info+"/entry_points.txt", 1<<16)); m != nil && h.Env["TORCH_DEVICE_BACKEND_AUTOLOAD"] != "0" && !python.HasModule(h, sites, string(m[1])) {
+		if m := backend().FindSubmatch(h.Bytes(info+"/entry_points.txt", 1<<16)); m != nil &&
+			h.Env["TORCH_DEVICE_BACKEND_AUTOLOAD"] != "0" && !python.HasModule(h, sites, string(m[1])) {
 			f.Backend = string(m[1])
 		}
 		wheel := h.Bytes(info+"/WHEEL", 4096)
