@@ -96,7 +96,7 @@ func stillNeeded(env pep508.Environment, t plan.Target) error {
 				continue
 			}
 			hint := "`envfix remove " + strings.Join(append(slices.Clone(t.Removes), d.Name), " ") + "` removes both"
-			if d.Name == "torch" || slices.Contains(resolver.Companions(), d.Name) {
+			if ofTorch(d.Name) {
 				hint = "`envfix apply --env OTHER torch` makes an environment of torch and what it needs"
 			}
 			return fail.Wrong(d.Name+" "+d.Version+" needs "+need.Name, hint)
