@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/near"
@@ -272,7 +271,7 @@ func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 // least is a number of data/limits.yaml.
-func least(l *know.Limit) int64 {
+func least(l *evidence.Limit) int64 {
 	return int64(evidence.Atoi(l.Values[0]))
 }
 
