@@ -8,16 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// filled is held by a test while it fills the disk with several environments: side by side
-// with another they need more than a small machine has free.
-var filled sync.Mutex
 
 // TestE2ECarry installs a real old torch with pip, a second time without doing
 // anything, replaces it with uv, and has the packages beside it carried over: pure
@@ -28,8 +23,7 @@ func TestE2ECarry(t *testing.T) {
 		t.Skip("it installs gigabytes of real torch: `make e2e` runs it")
 	}
 	t.Parallel() // it waits for mirrors
-	filled.Lock()
-	defer filled.Unlock()
+	takeDisk(t, diskByPip)
 	dir, state := t.TempDir(), t.TempDir()
 	envfix := build(t)
 	command := func(name string, args ...string) string {

@@ -63,6 +63,9 @@ func TestE2EDoctor(t *testing.T) {
 	for _, b := range brokenEnvs {
 		t.Run(b.name, func(t *testing.T) {
 			sample(t, slices.Contains([]string{"another cuDNN first on LD_LIBRARY_PATH", "files of a CPU build", "a file torch.py"}, b.name))
+			if b.mended == byRebuild {
+				takeDisk(t, diskByUV)
+			}
 			p := copyEnv(t, source)
 			b.damage(t, p)
 			report := p.examine(t, envfix)

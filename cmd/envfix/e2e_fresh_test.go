@@ -29,11 +29,12 @@ func TestE2EFresh(t *testing.T) {
 	t.Parallel() // it waits for mirrors
 	// The default index has no CPU build for Linux: a GPU is described.
 	apply := []string{"envfix", "apply", "--yes", "--gpu", "H100", "--driver", "580.95.05", "--only-index", "default"}
-	// One after the other: each takes gigabytes of a disk that other tests fill too.
 	t.Run("root", func(t *testing.T) {
+		takeDisk(t, diskByPip)
 		freshChroot(t).proven("", apply)
 	})
 	t.Run("users", func(t *testing.T) {
+		takeDisk(t, diskByPip)
 		c := freshChroot(t)
 		c.must("", "useradd", "-m", "poor")
 		out := c.wantCode(fail.Privilege, "poor", apply...)

@@ -60,9 +60,8 @@ func TestE2ELock(t *testing.T) {
 	for _, manager := range []string{"uv", "pip"} {
 		t.Run(manager, func(t *testing.T) {
 			sample(t, manager == "uv")
-			filled.Lock()
-			defer filled.Unlock()
-			env := filepath.Join(dir, "env-"+manager)
+			takeDisk(t, map[string]int64{"uv": diskByUV, "pip": diskByPip}[manager])
+			env := filepath.Join(t.TempDir(), "env")
 			took := timed(t, dir, []string{envfix, "apply", "--yes", "--manager", manager, "--env", env, "--gpu", "12.0", "--driver", "580.95.05", "--arch", "x86_64", "--os", "linux"})
 			t.Logf("the locked set installed by %s in %.0f s", manager, took.Seconds())
 			must(t, filepath.Join(env, "bin", "python"), "-I", "-c", "import torch, torchvision, numpy, transformers; assert torch.version.cuda == '13.2'")
