@@ -24,20 +24,28 @@ func Check(p *plan.Plan) error {
 			return bad("a step's id has lower-case letters, digits, dots, dashes and underscores")
 		case seen[s.ID]:
 			return bad("there are two steps of that id")
-		case s.Run != nil && (len(s.Run.Argv) == 0 || s.Run.Argv[0] == ""):
-			return bad("it runs nothing")
+		case s.Run != nil && runFault(s.Run.Argv) != "":
+			return bad("%s", runFault(s.Run.Argv))
 		case s.Switch != nil && !verified && !p.Target.InPlace:
 			return bad("it switches before anything was verified")
 		case s.Switch != nil && i+1 < len(p.Steps) && usesGen(p.Steps[i+1:]):
 			return bad("a later step changes the environment after the switch")
 		}
-		if s.Run != nil && strings.ContainsRune(strings.Join(s.Run.Argv, ""), 0) {
-			return bad("an argument holds a NUL byte")
-		}
 		seen[s.ID] = true
 		verified = verified || s.Verify != nil
 	}
 	return nil
+}
+
+// runFault says why nothing can be started so; "" it can.
+func runFault(argv []string) string {
+	switch {
+	case len(argv) == 0 || argv[0] == "":
+		return "it runs nothing"
+	case strings.ContainsRune(strings.Join(argv, ""), 0):
+		return "an argument holds a NUL byte"
+	}
+	return ""
 }
 
 // usesGen reports whether a step names the generation that is being built.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"envfix/internal/fail"
@@ -86,21 +87,7 @@ func (n need) met() error {
 // on another (measured with pip 23.2 and uv 0.13.9; of pip's cache its
 // documentation speaks). TMPDIR is ours, beside the environment.
 func (r *run) needs(steps []plan.Step) (all []need) {
-	add := func(dir, what string, bytes int64) {
-		if bytes == 0 || dir == "" {
-			return
-		}
-		for i := range all {
-			if all[i].dir == dir || system.SameDisk(all[i].dir, dir) {
-				all[i].bytes += bytes
-				if !strings.Contains(strings.Join(all[i].what, ","), what) {
-					all[i].what = append(all[i].what, what)
-				}
-				return
-			}
-		}
-		all = append(all, need{dir, []string{what}, bytes})
-	}
+	add := func(dir, what string, bytes int64) { all = needed(all, dir, what, bytes) }
 	target, cache := filepath.Dir(r.env.Dir), existing(cacheDir())
 	for _, s := range steps {
 		if s.Root {
@@ -119,6 +106,22 @@ func (r *run) needs(steps []plan.Step) (all []need) {
 			add(cache, "pip's cache", s.Bytes)
 		}
 		add(to, what, s.Disk)
+	}
+	return all
+}
+
+// needed adds bytes for something in dir to what is needed of its disk.
+func needed(all []need, dir, what string, bytes int64) []need {
+	if bytes == 0 || dir == "" {
+		return all
+	}
+	i := slices.IndexFunc(all, func(n need) bool { return n.dir == dir || system.SameDisk(n.dir, dir) })
+	if i < 0 {
+		return append(all, need{dir, []string{what}, bytes})
+	}
+	all[i].bytes += bytes
+	if !strings.Contains(strings.Join(all[i].what, ","), what) {
+		all[i].what = append(all[i].what, what)
 	}
 	return all
 }

@@ -275,14 +275,21 @@ func (r *run) carriedOn(ctx context.Context, i int) (bool, error) {
 			return false, nil
 		case s.Manual == nil || !s.Manual.Reboot:
 			return r.Resume, nil // a person said so
-		case e.Boot == r.journal.boot:
-			return false, nil
-		case r.Facts != nil && r.plan.Driver.Branch != nil:
-			return true, r.driverIs(ctx, true)
 		}
-		return true, nil
+		return r.rebooted(ctx, e)
 	}
 	return false, nil
+}
+
+// rebooted reports whether the machine was started anew since, with the driver of the plan.
+func (r *run) rebooted(ctx context.Context, since Entry) (bool, error) {
+	if since.Boot == r.journal.boot {
+		return false, nil
+	}
+	if r.Facts != nil && r.plan.Driver.Branch != nil {
+		return true, r.driverIs(ctx, true)
+	}
+	return true, nil
 }
 
 // other refuses to begin a plan while another one has changed the system and is

@@ -23,30 +23,35 @@ import (
 // environment takes, and blocks in it and in the start-up files of home's shells.
 func CheckUser(p *plan.Plan, home string, installed func(program string) bool) error {
 	for i, s := range p.Steps {
-		why := ""
-		switch {
-		case s.Root || s.Manual != nil || s.Verify != nil:
-		case s.Run != nil:
-			if why = userRun(s.Run, installed); why == "" && s.Undo != nil {
-				why = userRun(s.Undo, installed)
-			}
-		case s.Copy != nil:
-			why = userCopy(s.Copy, p.Target.Dir)
-		case s.Clone != nil && s.Clone.Dir != p.Target.Dir:
-			why = fmt.Sprintf("it clones %q, and the plan is for %q", s.Clone.Dir, p.Target.Dir)
-		case s.Write != nil:
-			why = userWrite(s.Write)
-		case s.Block != nil:
-			why = userBlock(s.Block, home)
-		case s.Switch != nil && s.Switch.Dir != p.Target.Dir:
-			why = fmt.Sprintf("it switches %q, and the plan is for %q", s.Switch.Dir, p.Target.Dir)
-		}
-		if why != "" {
+		if why := userStep(s, p.Target.Dir, home, installed); why != "" {
 			return &fail.Error{Code: fail.Usage, Text: fmt.Sprintf("step %d of the plan, %q, is none that envfix plans: %s", i+1, s.ID, why),
 				Hints: []string{"`envfix plan --out FILE` makes a plan here; what is in this one may be run by hand, if you trust it"}}
 		}
 	}
 	return nil
+}
+
+// userStep says why a step on the environment in dir is none that envfix plans; "" it is.
+func userStep(s plan.Step, dir, home string, installed func(program string) bool) string {
+	switch {
+	case s.Root || s.Manual != nil || s.Verify != nil:
+	case s.Run != nil:
+		if why := userRun(s.Run, installed); why != "" || s.Undo == nil {
+			return why
+		}
+		return userRun(s.Undo, installed)
+	case s.Copy != nil:
+		return userCopy(s.Copy, dir)
+	case s.Clone != nil && s.Clone.Dir != dir:
+		return fmt.Sprintf("it clones %q, and the plan is for %q", s.Clone.Dir, dir)
+	case s.Write != nil:
+		return userWrite(s.Write)
+	case s.Block != nil:
+		return userBlock(s.Block, home)
+	case s.Switch != nil && s.Switch.Dir != dir:
+		return fmt.Sprintf("it switches %q, and the plan is for %q", s.Switch.Dir, dir)
+	}
+	return ""
 }
 
 // The variables that installers are given, and what each may be.

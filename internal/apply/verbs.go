@@ -82,27 +82,32 @@ func (v verb) admits(args []string) bool {
 		}
 		args = args[1:]
 	}
-	forced, from := false, args
-	for v.options != nil && len(args) > 0 && v.options().MatchString(args[0]) {
-		forced = forced || slices.Contains(forcing, args[0])
-		if args[0] == "-o" { // apt's: its value follows
-			if len(args) < 2 || !aptOption().MatchString(args[1]) {
-				return false
-			}
-			args = args[1:]
-		}
-		args = args[1:]
-	}
-	if options := from[:len(from)-len(args)]; contradict(options) {
+	options, args, ok := v.cutOptions(args)
+	switch {
+	case !ok || contradict(options):
 		return false
-	}
-	if v.operands == nil {
+	case v.operands == nil:
 		return len(args) == 0
-	}
-	if len(args) == 0 || v.most > 0 && len(args) > v.most {
+	case len(args) == 0 || v.most > 0 && len(args) > v.most:
 		return false
 	}
+	forced := slices.ContainsFunc(options, func(o string) bool { return slices.Contains(forcing, o) })
 	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands(a) || forced && !ofDriver(a) })
+}
+
+// cutOptions cuts the options in front off, each known to the verb.
+func (v verb) cutOptions(args []string) (options, rest []string, ok bool) {
+	rest = args
+	for v.options != nil && len(rest) > 0 && v.options().MatchString(rest[0]) {
+		if rest[0] == "-o" { // apt's: its value follows
+			if len(rest) < 2 || !aptOption().MatchString(rest[1]) {
+				return nil, nil, false
+			}
+			rest = rest[1:]
+		}
+		rest = rest[1:]
+	}
+	return args[:len(args)-len(rest)], rest, true
 }
 
 // contradict reports options of which one shows only and the other agrees: which of

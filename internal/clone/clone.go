@@ -47,12 +47,12 @@ var (
 // Parse reads "github:owner/name@commit" or an https address of a repository; ok is false
 // where the words are no such thing. Its error is of one that is not taken.
 func Parse(words string) (a Address, ok bool, err error) {
-	address, hub := strings.CutPrefix(words, "github:")
+	address := strings.TrimPrefix(words, "git+")
+	name, hub := strings.CutPrefix(words, "github:")
 	if hub {
-		address = "https://github.com/" + address
+		address = "https://github.com/" + name
 	}
-	address = strings.TrimPrefix(address, "git+")
-	if scheme, _, is := strings.Cut(address, "://"); !is || scheme != "https" && scheme != "http" {
+	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return a, false, nil
 	}
 	no := func(why string) (Address, bool, error) {

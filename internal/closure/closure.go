@@ -91,6 +91,11 @@ func (s *sources) list(fsys fs.FS) {
 		}
 		return nil
 	})
+	s.nameRoots()
+}
+
+// nameRoots names the modules that no package holds.
+func (s *sources) nameRoots() {
 	for _, name := range s.order {
 		dir, module := path.Split(strings.TrimSuffix(name, ".py"))
 		if module == "__init__" {

@@ -62,7 +62,7 @@ func (w Request) Parse() (resolver.Request, error) {
 		return r, BadValue("manager", w.Manager, "managers are "+strings.Join(managers.Names(), ", "))
 	case w.Channel != "" && !slices.Contains(resolver.Channels, w.Channel):
 		return r, BadValue("channel", w.Channel, "channels are nightly and test; without one, releases are taken")
-	case w.OnlyIndex != "" && w.OnlyIndex != "default" && w.OnlyIndex != "pytorch" && !IsIndexURL(w.OnlyIndex):
+	case w.OnlyIndex != "" && !IsIndex(w.OnlyIndex):
 		return r, BadValue("only-index", w.OnlyIndex, "write `default`, `pytorch`, or the https:// URL of an index")
 	}
 	r.GPUs, err = gpuList(w.GPUs)
@@ -122,6 +122,9 @@ func Requirements(texts []string) ([]pep508.Requirement, error) {
 	}
 	return out, nil
 }
+
+// IsIndex admits the words for an index: "default", "pytorch", or its URL.
+func IsIndex(s string) bool { return s == "default" || s == "pytorch" || IsIndexURL(s) }
 
 // IsIndexURL admits what may reach an installer's argv: an http or https URL
 // without credentials (a query's tokens among them), blanks or control characters.

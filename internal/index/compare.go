@@ -130,8 +130,7 @@ func (t *Torch) tagClash() string {
 func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
 	var names []string
 	for _, r := range t.Meta.Requires {
-		major, isCUDA := strings.CutPrefix(r.Name, project)
-		if r.Name == project || (isCUDA && strings.HasSuffix(project, "-cu") && strings.Trim(major, "0123456789") == "") {
+		if ofProject(r.Name, project) {
 			names = append(names, r.Name)
 		}
 	}
@@ -154,6 +153,12 @@ func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
 		}
 	}
 	return append(checks, c)
+}
+
+// ofProject tells a package of a project, whose name may end in "-cu" and wants CUDA's major.
+func ofProject(name, project string) bool {
+	major, isCUDA := strings.CutPrefix(name, project)
+	return name == project || isCUDA && strings.HasSuffix(project, "-cu") && strings.Trim(major, "0123456789") == ""
 }
 
 // compareGlibc compares the row's floor with the file's tag, and with symbols

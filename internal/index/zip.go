@@ -61,15 +61,20 @@ func findDirectory(tail []byte, size int64) (extent, error) {
 				return extent{}, err
 			}
 		}
-		switch {
-		case e.size > maxDirectory || e.count > maxMembers:
-			return extent{}, fmt.Errorf("the zip directory claims %d entries in %d bytes, which is too much", e.count, e.size)
-		case e.offset < 0 || e.size < 0 || e.count < 0 || e.offset+e.size != end || e.count*entrySize > e.size:
-			return extent{}, fmt.Errorf("the zip directory lies about its place: %d entries in %d bytes at %d, but it ends at %d", e.count, e.size, e.offset, end)
-		}
-		return e, nil
+		return e, e.check(end)
 	}
 	return extent{}, fmt.Errorf("no zip directory at the end of the file")
+}
+
+// check refuses a directory that cannot be what ends at that offset of its file.
+func (e extent) check(end int64) error {
+	switch {
+	case e.size > maxDirectory || e.count > maxMembers:
+		return fmt.Errorf("the zip directory claims %d entries in %d bytes, which is too much", e.count, e.size)
+	case e.offset < 0 || e.size < 0 || e.count < 0 || e.offset+e.size != end || e.count*entrySize > e.size:
+		return fmt.Errorf("the zip directory lies about its place: %d entries in %d bytes at %d, but it ends at %d", e.count, e.size, e.offset, end)
+	}
+	return nil
 }
 
 // findDirectory64 reads the zip64 records that stand before the end record.

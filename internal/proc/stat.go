@@ -33,38 +33,26 @@ func ParseStat(b []byte) (s Stat, err error) {
 		return s, errStat
 	}
 	s.Name = b[open+1 : end]
+	var fields [22][]byte // of proc(5), from the third on
 	rest := b[end+1:]
-	for i := range 22 { // the fields of proc(5), from the third on
-		var f []byte
-		f, rest = Field(rest)
-		if i == 0 {
-			if len(f) != 1 {
-				return Stat{}, errStat
-			}
-			s.State = f[0]
-			continue
-		}
-		if i > 2 && i != 11 && i != 12 && i != 17 && i != 19 && i != 21 {
-			continue
-		}
-		n, ok := Number(f)
-		if !ok {
-			return Stat{}, errStat
-		}
-		switch i {
-		case 1:
-			s.Parent = int(n)
-		case 2:
-			s.Group = int(n)
-		case 11, 12:
-			s.CPU += float64(n) / Ticks
-		case 17:
-			s.Threads = int(n)
-		case 19:
-			s.Start = n
-		case 21:
-			s.RSS = int64(n / (1 << 20 / uint64(os.Getpagesize())))
-		}
+	for i := range fields {
+		fields[i], rest = Field(rest)
+	}
+	if len(fields[0]) != 1 {
+		return Stat{}, errStat
+	}
+	whole := true
+	number := func(i int) uint64 {
+		n, ok := Number(fields[i])
+		whole = whole && ok
+		return n
+	}
+	s.State = fields[0][0]
+	s.Parent, s.Group, s.Threads, s.Start = int(number(1)), int(number(2)), int(number(17)), number(19)
+	s.CPU = float64(number(11)+number(12)) / Ticks
+	s.RSS = int64(number(21) / (1 << 20 / uint64(os.Getpagesize())))
+	if !whole {
+		return Stat{}, errStat
 	}
 	return s, nil
 }

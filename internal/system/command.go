@@ -143,10 +143,16 @@ func Run(ctx context.Context, c Command) error {
 		killGroup(cmd) // nothing that it started outlives it
 	}
 	out.Close()
+	if broken != nil {
+		return broken
+	}
+	return c.ended(ctx, err, out)
+}
+
+// ended says what a program's end means, given how waiting for it ended.
+func (c Command) ended(ctx context.Context, err error, out *lines) error {
 	var stalled *StallError
 	switch {
-	case broken != nil:
-		return broken
 	case errors.As(context.Cause(ctx), &stalled): // whatever it exits with
 		stalled.Tail = out.Tail()
 		return stalled

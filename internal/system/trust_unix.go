@@ -85,10 +85,10 @@ func trusted(dir string, also func(uid uint32) bool, noGroups bool) error {
 			}
 			continue
 		}
-		if info.Mode()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		switch open := info.Mode()&fs.ModeSticky == 0; {
+		case open && info.Mode()&0o002 != 0:
 			return fmt.Errorf("%s can be written by everybody: `chmod o-w %s`", path, path)
-		}
-		if noGroups && info.Mode()&0o020 != 0 && info.Mode()&fs.ModeSticky == 0 && !ownGroup(info) {
+		case open && noGroups && info.Mode()&0o020 != 0 && !ownGroup(info):
 			return fmt.Errorf("%s can be written by its group: `chmod g-w %s`", path, path)
 		}
 	}

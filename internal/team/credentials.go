@@ -57,8 +57,7 @@ func (c *credentials) login(ctx context.Context, req *http.Request) {
 
 func (c *credentials) find(ctx context.Context, u *url.URL) (user, password string, ok bool) {
 	for _, i := range c.indexes {
-		at, err := url.Parse(i.URL)
-		if err != nil || at.Host != u.Host || at.Scheme != u.Scheme {
+		if _, ok := serves(i.URL, u); !ok {
 			continue
 		}
 		user, password = os.Getenv(uvVariable(i.Name)+"_USERNAME"), os.Getenv(uvVariable(i.Name)+"_PASSWORD")
@@ -69,7 +68,7 @@ func (c *credentials) find(ctx context.Context, u *url.URL) (user, password stri
 			return user, password, true
 		}
 	}
-	if at, err := url.Parse(c.index); err == nil && at.User != nil && at.Host == u.Host && at.Scheme == u.Scheme {
+	if at, ok := serves(c.index, u); ok && at.User != nil {
 		password, _ = at.User.Password()
 		return at.User.Username(), password, true
 	}
@@ -79,6 +78,12 @@ func (c *credentials) find(ctx context.Context, u *url.URL) (user, password stri
 		}
 	}
 	return "", "", false
+}
+
+// serves reads an index's address and tells whether the host that is asked is its own.
+func serves(index string, asked *url.URL) (*url.URL, bool) {
+	at, err := url.Parse(index)
+	return at, err == nil && at.Host == asked.Host && at.Scheme == asked.Scheme
 }
 
 // keyring asks the keyring program for a password, as uv and pip do.

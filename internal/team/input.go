@@ -143,12 +143,7 @@ func (t *Team) source(w *wishes, file string, in *lock.Input) (lock.Source, erro
 // cannot be followed. torch's own index is envfix's choice.
 func (t *Team) indexes(p *pyproject.Project, in *lock.Input) (refused []string) {
 	for _, i := range p.Indexes {
-		var tied []string
-		for _, s := range p.Sources {
-			if s.Index == i.Name && i.Name != "" && !slices.Contains(family, s.Package) {
-				tied = append(tied, s.Package)
-			}
-		}
+		tied := tiedTo(p, i.Name)
 		switch {
 		case i.Name == "find-links" || pyproject.Label(i.URL) != "":
 		case i.Default && in.DefaultIndex != "" && in.DefaultIndex != i.URL:
@@ -169,6 +164,16 @@ func (t *Team) indexes(p *pyproject.Project, in *lock.Input) (refused []string) 
 		}
 	}
 	return refused
+}
+
+// tiedTo names the packages outside torch's family that a project ties to an index.
+func tiedTo(p *pyproject.Project, index string) (tied []string) {
+	for _, s := range p.Sources {
+		if s.Index == index && index != "" && !slices.Contains(family, s.Package) {
+			tied = append(tied, s.Package)
+		}
+	}
+	return tied
 }
 
 // family are the packages whose index envfix chooses.

@@ -220,15 +220,7 @@ func (t *Team) drafts(in lock.Input, b basis) ([]draft, error) {
 				parsed.machine.Pythons = t.Pythons()
 			}
 		}
-		if b.hold != nil {
-			if p, err := b.hold.Profile(k.Name); err == nil && parsed.pin == "" {
-				public, _ := version.SplitLocal(p.Torch)
-				parsed.pin = "==" + public
-				if p.Match.GPU != "none" || p.Build == "cpu" { // nobody asks for CUDA where there is no GPU
-					parsed.request.Build = p.Build
-				}
-			}
-		}
+		b.keepTorch(&parsed, k.Name)
 		targets = append(targets, parsed)
 	}
 	wish, base, err := wished(in)
@@ -248,6 +240,20 @@ func (t *Team) drafts(in lock.Input, b basis) ([]draft, error) {
 		t.complete(j, in)
 	}
 	return drafts, distinct(drafts)
+}
+
+// keepTorch pins the torch that the lock in force gives that profile, where no other is pinned.
+func (b basis) keepTorch(to *target, name string) {
+	if b.hold == nil || to.pin != "" {
+		return
+	}
+	if p, err := b.hold.Profile(name); err == nil {
+		public, _ := version.SplitLocal(p.Torch)
+		to.pin = "==" + public
+		if p.Match.GPU != "none" || p.Build == "cpu" { // nobody asks for CUDA where there is no GPU
+			to.request.Build = p.Build
+		}
+	}
 }
 
 // localWishes are what the projects beside the lock ask of torch: uv would find out

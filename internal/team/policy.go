@@ -72,7 +72,7 @@ func policyOf(said *lock.Policy, file string) (*resolver.Policy, error) {
 		}
 	}
 	for _, i := range p.Indexes {
-		if i != "default" && i != "pytorch" && i != "conda-forge" && !describe.IsIndexURL(i) {
+		if i != "conda-forge" && !describe.IsIndex(i) {
 			return nil, bad("indexes", i, `write "default", "pytorch", "conda-forge", or the https:// URL of an index`)
 		}
 	}

@@ -87,20 +87,28 @@ func ParseManifest(data []byte) (Manifest, error) {
 	if !isDay(m.Created) || !isDay(m.Expires) || m.Expires <= m.Created {
 		return m, fmt.Errorf("the manifest's dates, %q and %q: %w", text.Clip(m.Created, 60), text.Clip(m.Expires, 60), ErrForm)
 	}
-	for line := range strings.Lines(head[4]) {
-		f := fileLine().FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if f == nil || !dataName().MatchString(f[2]) || len(m.Files) == maxFiles {
-			return m, fmt.Errorf("the manifest's line %q: %w", text.Clip(line, 60), ErrForm)
-		}
-		if n := len(m.Files); n > 0 && m.Files[n-1].Name >= f[2] {
-			return m, fmt.Errorf("the manifest's files are not in order at %s: %w", f[2], ErrForm)
-		}
-		m.Files = append(m.Files, File{f[2], f[1]})
+	if err := m.read(head[4]); err != nil {
+		return m, err
 	}
 	if len(m.Files) == 0 || string(m.Encode()) != string(data) {
 		return m, fmt.Errorf("the manifest is not written as manifests are: %w", ErrForm)
 	}
 	return m, nil
+}
+
+// read reads the lines of the files.
+func (m *Manifest) read(lines string) error {
+	for line := range strings.Lines(lines) {
+		f := fileLine().FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if f == nil || !dataName().MatchString(f[2]) || len(m.Files) == maxFiles {
+			return fmt.Errorf("the manifest's line %q: %w", text.Clip(line, 60), ErrForm)
+		}
+		if n := len(m.Files); n > 0 && m.Files[n-1].Name >= f[2] {
+			return fmt.Errorf("the manifest's files are not in order at %s: %w", f[2], ErrForm)
+		}
+		m.Files = append(m.Files, File{f[2], f[1]})
+	}
+	return nil
 }
 
 func isDay(s string) bool {
