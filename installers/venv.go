@@ -141,6 +141,11 @@ func (b *builder) prove() {
 	}
 	if b.t.Amends() { // the others' files are those that proved themselves
 		v.Imports = []string{"torch"}
+		for _, line := range b.t.Adds {
+			if q, err := pep508.Parse(line, ""); err == nil {
+				v.Added = append(v.Added, q.Name)
+			}
+		}
 	}
 	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {

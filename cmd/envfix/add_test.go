@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,12 @@ func TestAdd(t *testing.T) {
 			before, files := s.look(), hashes(t, filepath.Join(s.dir, ".venv"))
 			if out, err := change("add", "plus"); err != nil {
 				t.Fatal(out)
+			}
+			if logs, _ := filepath.Glob(filepath.Join(s.dir, ".envfix/logs/*-verify.log")); !slices.ContainsFunc(logs, func(log string) bool {
+				b, err := os.ReadFile(log)
+				return err == nil && strings.Contains(string(b), "full plus==\n")
+			}) {
+				t.Error("the proof imported more than what came")
 			}
 			place, err := filepath.EvalSymlinks(filepath.Join(s.dir, ".venv"))
 			if err != nil {

@@ -27,16 +27,17 @@ const proofMark = "envfix:"
 
 // A Proof is what an environment's Python says about itself.
 type Proof struct {
-	Imports map[string]string `json:"imports"` // module → its version
-	Errors  map[string]string `json:"errors"`  // what did not work → why
-	Torch   string            `json:"torch"`   // with its label
-	CUDA    string            `json:"cuda"`    // torch.version.cuda, "" none
-	CuDNN   int               `json:"cudnn"`   // as cuDNN writes it: 91002 is 9.10.2; 0 none
-	Arches  []string          `json:"arches"`  // torch._C._cuda_getArchFlags()
-	GPUs    []GPUProof        `json:"gpus"`
-	Others  map[string]int    `json:"frameworks"` // framework → GPUs that it computes on
-	Path    string            `json:"path"`       // torch.__file__
-	Mapped  []string          `json:"mapped"`     // files of CUDA's and torch's libraries that are loaded; nil off Linux
+	Imports  map[string]string `json:"imports"`  // module → its version
+	Errors   map[string]string `json:"errors"`   // what did not work → why
+	Unproven map[string]string `json:"unproven"` // what came with a package that was added, and does not import → why
+	Torch    string            `json:"torch"`    // with its label
+	CUDA     string            `json:"cuda"`     // torch.version.cuda, "" none
+	CuDNN    int               `json:"cudnn"`    // as cuDNN writes it: 91002 is 9.10.2; 0 none
+	Arches   []string          `json:"arches"`   // torch._C._cuda_getArchFlags()
+	GPUs     []GPUProof        `json:"gpus"`
+	Others   map[string]int    `json:"frameworks"` // framework → GPUs that it computes on
+	Path     string            `json:"path"`       // torch.__file__
+	Mapped   []string          `json:"mapped"`     // files of CUDA's and torch's libraries that are loaded; nil off Linux
 }
 
 // A GPUProof compares what one GPU computes with the CPU's result.
@@ -159,6 +160,9 @@ func (p Proof) Words() (shown, not []string) {
 		} else {
 			not = append(not, text.Printable(name+" was tried on the CPU alone: it finds no GPU"))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Unproven)) {
+		not = append(not, text.Printable("import "+name+": "+p.Unproven[name]))
 	}
 	switch {
 	case p.Torch != "" && len(p.GPUs) == 0 && len(p.Arches) == 0:

@@ -1,5 +1,6 @@
 # Prints as the last line of its output, in JSON, what the environment of this
-# interpreter can do. Arguments: "quick" or "full", then the modules to import.
+# interpreter can do. Arguments: "quick" or "full", then the modules to import; of a
+# distribution, named with "==" behind it, those at the top, which may fail.
 import importlib
 import importlib.util
 import json
@@ -139,16 +140,27 @@ def present(name):
         return False
 
 
+def brought(name):
+    """The modules at the top of a distribution."""
+    from importlib import metadata
+    found = set()
+    for f in metadata.distribution(name).files or []:
+        if f.parts[1:] == ("__init__.py",) or len(f.parts) == 1 and f.suffix in (".py", ".so"):
+            found.add(f.parts[0].partition(".")[0])
+    return sorted(n for n in found if n.isidentifier())
+
+
 def main():
-    out = {"imports": {}, "errors": {}, "gpus": [], "frameworks": {}}
-    names = sys.argv[2:]
+    out = {"imports": {}, "errors": {}, "unproven": {}, "gpus": [], "frameworks": {}}
+    names = [n for n in sys.argv[2:] if not n.endswith("==")]
+    asked = [m for n in sys.argv[2:] if n.endswith("==") for m in brought(n[:-2])]
     if "torch" in names:  # what a package brought may be of another CUDA, and raises when it is imported
         names += [n for n in ("torchvision", "torchaudio") if n not in names and present(n)]
-    for name in names:
+    for name in names + asked:
         try:
             out["imports"][name] = str(getattr(importlib.import_module(name), "__version__", ""))
         except BaseException as e:  # a library may end in SystemExit
-            out["errors"][name] = text(e)
+            out["errors" if name in names else "unproven"][name] = text(e)
     frameworks(out)
     torch = sys.modules.get("torch")
     if torch is not None and "torch" not in out["errors"]:

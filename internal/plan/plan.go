@@ -272,6 +272,10 @@ type Verify struct {
 	GPUs    int      `json:"gpus"`    // how many must compute; 0: none is here
 	Imports []string `json:"imports"` // torch, torchvision …
 
+	// Added are the distributions that come into an environment that stays: their modules are
+	// imported, and torch again only where it may not be what it was.
+	Added []string `json:"added,omitempty"`
+
 	// Packages are those that were carried over, which the environment must hold.
 	Packages []KeptPackage `json:"packages,omitempty"`
 
