@@ -90,12 +90,7 @@ type Backend struct {
 // Backend returns the floor of a backend for a release of torch; false: none is
 // known.
 func (m *Matrix) Backend(label string, torch version.Python, os, arch string) (Backend, bool) {
-	for _, b := range m.Backends {
-		if b.Label == label && b.OS == os && b.Arch == arch && b.Torch.Admits(torch) {
-			return b, true
-		}
-	}
-	return Backend{}, false
+	return xslices.Find(m.Backends, func(b Backend) bool { return b.Label == label && b.OS == os && b.Arch == arch && b.Torch.Admits(torch) })
 }
 
 // Files are the wheels that the default index has of some versions of a package

@@ -38,8 +38,7 @@ func (p py) String() string {
 	if p.major == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("%d.%d", p.major, p.minor) + say.If(p.free, "t")
-	return s
+	return fmt.Sprintf("%d.%d", p.major, p.minor) + say.If(p.free, "t")
 }
 
 func (p py) compare(o py) int {

@@ -49,8 +49,7 @@ func stackWord(q *attempt, b *matrix.Build) string {
 	if len(proven) == 0 {
 		return "nobody has read its libraries: not proven"
 	}
-	s := "code for every GPU in " + strings.Join(proven, ", ") + say.If(len(unread) > 0, "; not read: "+strings.Join(unread, ", "))
-	return s
+	return "code for every GPU in " + strings.Join(proven, ", ") + say.If(len(unread) > 0, "; not read: "+strings.Join(unread, ", "))
 }
 
 // stackWarnings are what the libraries of a build cannot do well here: code that

@@ -107,8 +107,7 @@ func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (appl
 	o.Fresh = !saved
 	ctx, stop := untilHangup(ctx)
 	defer stop()
-	r, err := e.Apply(ctx, p, o)
-	return r, err
+	return e.Apply(ctx, p, o)
 }
 
 // untilHangup ends ctx also when the terminal goes away, as where ssh loses its

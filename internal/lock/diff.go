@@ -47,9 +47,7 @@ func Diff(old, now *Lock, pylocks func(l *Lock, profile string) *Packages) []str
 		if len(lines) == 0 && p.Pylock.SHA256 != q.Pylock.SHA256 {
 			lines = []string{"other bytes in " + q.Pylock.File}
 		}
-		for _, l := range lines {
-			out = append(out, q.Name+": "+l)
-		}
+		out = append(out, text.Each(lines, func(l string) string { return q.Name + ": " + l })...)
 	}
 	return out
 }

@@ -68,8 +68,7 @@ func (k *Package) Complete(i int, w Wheel) {
 func (k Package) SourceLine(home string) string {
 	switch {
 	case k.VCS != nil:
-		line := fmt.Sprintf("%s @ git+%s@%s", k.Name, k.VCS.URL, k.VCS.CommitID) + say.With("#subdirectory=", k.VCS.Subdirectory, "")
-		return line
+		return fmt.Sprintf("%s @ git+%s@%s", k.Name, k.VCS.URL, k.VCS.CommitID) + say.With("#subdirectory=", k.VCS.Subdirectory, "")
 	case k.Directory != nil:
 		where := strings.TrimSuffix(home, "/") + "/" + strings.TrimPrefix(k.Directory.Path, "./")
 		return say.Either(k.Directory.Editable, "-e "+where, where)

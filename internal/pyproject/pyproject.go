@@ -279,9 +279,7 @@ func (d *document) indexes(name string) []Index {
 	if u := d.Tool.UV.IndexURL; u != "" {
 		out = append(out, Index{URL: u, Default: true, From: name + ": tool.uv.index-url"})
 	}
-	for _, u := range d.Tool.UV.ExtraIndex {
-		out = append(out, Index{URL: u, From: name + ": tool.uv.extra-index-url"})
-	}
+	out = append(out, text.Each(d.Tool.UV.ExtraIndex, func(u string) Index { return Index{URL: u, From: name + ": tool.uv.extra-index-url"} })...)
 	return out
 }
 

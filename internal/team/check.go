@@ -71,9 +71,7 @@ func (t *Team) newerData(v *Verdict, in lock.Input, old *lock.Lock) {
 	}
 	for _, d := range drafts {
 		if p, err := old.Profile(d.profile.Name); err == nil {
-			for _, line := range profileChanges(*p, d.profile) {
-				v.Notes = append(v.Notes, "it would choose: "+line)
-			}
+			v.Notes = append(v.Notes, text.Each(profileChanges(*p, d.profile), func(line string) string { return "it would choose: " + line })...)
 		}
 	}
 }

@@ -186,9 +186,7 @@ func (f *factSheet) toolRows(m machine.Machine) (r rows) {
 		r.add("found", strings.Join(text.Each(m.Tools, func(t machine.Tool) string { return t.Name }), " "))
 		return r
 	}
-	for _, t := range m.Tools {
-		r = append(r, [2]string{Clean(t.Name), Clean(joined(t.Path, t.Version))})
-	}
+	r = append(r, text.Each(m.Tools, func(t machine.Tool) [2]string { return [2]string{Clean(t.Name), Clean(joined(t.Path, t.Version))} })...)
 	return r
 }
 

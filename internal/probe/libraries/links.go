@@ -75,9 +75,7 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	torchs := &linker{View: v, own: own, torch: torch}
 	compiled, unbuilt := python.Compiled(h, e)
 	roots := []*loader.Object{v.Program}
-	for _, file := range compiled {
-		roots = append(roots, v.Open(file, false))
-	}
+	roots = append(roots, text.Each(compiled, func(file string) *loader.Object { return v.Open(file, false) })...)
 	f.Unbuilt = unbuilt
 	if v.Program != nil && strings.Contains(v.Program.Interp, "ld-musl") && global != nil {
 		f.Links = []machine.LinkFault{{By: torch, Module: true, Library: "libc.so.6", Path: text.Printable(v.Program.Path),

@@ -48,9 +48,7 @@ func unfound(h *sysroot.Host, e Env, own []string) (out []machine.StartFault) {
 		return nil
 	}
 	places := append([]string{library, library + "/lib-dynload"}, e.Sites...)
-	for _, x := range e.First {
-		places = append(places, x.Dir)
-	}
+	places = append(places, text.Each(e.First, func(x pathEntry) string { return x.Dir })...)
 	places = append(places, strings.Split(h.Env["PYTHONPATH"], ":")...)
 	for _, file := range startFiles(h, own) {
 		code := h.Bytes(file, 256<<10)
