@@ -38,6 +38,7 @@ const (
 	wCPUCopy
 	wCPUSync
 	wUnit
+	wRetries
 
 	loadHist = 64
 	stepHist = 128

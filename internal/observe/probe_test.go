@@ -191,7 +191,7 @@ func TestProbeLooks(t *testing.T) {
 	for extra, part := range map[string]string{
 		"[i * i for i in range(400000)]":               "python",
 		"log_all()":                                    "logging",
-		"json.dump(list(range(30000)), io.StringIO())": "saving",
+		"json.dump(list(range(30000)), io.StringIO())": "logging",
 		"print(x[0].printed(), file=io.StringIO())":    "logging",
 	} {
 		begin := "import json, io\ndef log_all(): sum(i for i in range(400000))\n"
@@ -409,9 +409,72 @@ library("http.server", "def handle(f): f()")["handle"](lambda: told())
 tensors = library("torch._tensor", "def __deepcopy__(f): f()")["__deepcopy__"]
 library("copy", "def deepcopy(f, x): f(x)")["deepcopy"](tensors, told)
 library("selectors", "def select(f): f()")["select"](told)
+def sample_top_p(): told()
+def sample_batch(): told()
+sample_top_p(); sample_batch()
+library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nlogging\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
+// TestMeant: a line says by the name of its result what it is for, and a file that is
+// written by its own.
+func TestMeant(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.py")
+	body := `
+def count(f): return f()
+def loop(told, out, log_file):
+    f1 = count(told)
+    batch = count(told)
+    x = count(told)
+    out.write(told())
+    log_file.write(told())
+`
+	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := runProbed(t, "import runpy\nloop = runpy.run_path('"+file+"')['loop']"+`
+import functools, sys, torch, types, _envfix_look as K, _envfix_probe as P
+P.C[P.UNIT] = P.OPTIMIZER
+def told(depth=1, *a):
+    f, stack = sys._getframe(depth), []
+    while f: stack.append(f); f = f.f_back
+    print(K.spot(stack, False)[0])
+out = types.SimpleNamespace(write=functools.partial(told, 1))
+loop(told, out, out)
+`)
+	if want := "metrics\ndata\npython\npython\nsaving\npython\nlogging\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
+// TestBeside: while the loop sleeps for what another thread of the job's makes in Python,
+// the line there is told.
+func TestBeside(t *testing.T) {
+	r := runProbed(t, `
+import sys, queue, threading, torch, _envfix_look as K, _envfix_probe as P
+K.end()
+def parse(n): return sum(i * i for i in range(n))
+q = queue.Queue(1)
+def produce():
+    while True: q.put(parse(3000000))
+threading.Thread(target=produce, daemon=True).start()
+seen = []
+def look():
+    for _ in range(40):
+        threading.Event().wait(0.01)
+        stack = K.frames()
+        seen.append(K.beside(K.spot(stack, False)))
+looker = threading.Thread(target=look)
+looker.start()
+while looker.is_alive(): q.get()
+told = [s for s in seen if s[0] == "data" and s[2] == 4 and s[3].startswith("parse")]
+print(len(told) > len(seen) // 2, told[:1], seen[:3])
+`)
+	if !strings.HasPrefix(r.stdout, "True") || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }
 

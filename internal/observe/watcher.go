@@ -239,7 +239,8 @@ func (w *watcher) finish() []verdict.Process {
 			if p.Probe == nil {
 				p.Probe = &verdict.Probe{}
 			}
-			p.Probe.Page, p.Probe.OOMs = p.page.page(w.clock, now), int(min(p.page[wOOMs], 1<<20))
+			p.Probe.Page = p.page.page(w.clock, now)
+			p.Probe.OOMs, p.Probe.Retries = int(min(p.page[wOOMs], 1<<20)), int(min(p.page[wRetries], 1<<20))
 			if n := p.page[wErr]; n > 0 && p.Probe.Error == "" {
 				p.Probe.Error = "the probe took itself out"
 			}

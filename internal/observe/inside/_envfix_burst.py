@@ -40,7 +40,7 @@ def watch():
     batches, backs = P.C[P.BATCHES] - P.S["begun_batches"], P.S["backs"]
     cpu = not (P.torch.cuda.is_initialized() or P.C[P.COPY] or P.C[P.SYNC])  # what they would be with a GPU
     P.event(burst={"steps": P.C[P.BURST], "copies": P.C[P.CPU_COPY if cpu else P.COPY], "syncs": P.C[P.CPU_SYNC if cpu else P.SYNC], "on_cpu": cpu,
-                   # each pass takes a batch, and may have more than one loss, unless optimizers take turns; a loop without a DataLoader is known by its losses
-                   "passes": not P.S["turns"] and min(batches, backs) or max(batches, backs), "autocast": P.C[P.AMP],
+                   # each pass takes a batch, and may have more than one loss; a loop without a DataLoader is known by its losses, unless optimizers take turns
+                   "passes": min(batches, backs) or batches or (0 if P.S["turns"] else backs), "autocast": P.C[P.AMP],
                    "indexes": max((n for k, n in P.S["lines"].items() if k[0] == "index"), default=0), "index_at": best.get("index", ("",))[0],
                    "copy_at": copy_at[0], "copy_own": copy_at[1], "sync_at": sync_at[0], "sync_own": sync_at[1]})

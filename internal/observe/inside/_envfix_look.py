@@ -12,7 +12,7 @@ CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PREC
 OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
 ITEMS = ("__getitem__", "__getitems__", "<listcomp>", "__next__")  # what fetch calls for samples; it calls collate for a batch
 WRAPS = ("Compose", "Sequential", "_call_impl", "_wrapped_call_impl", "<lambda>", "_compile_bytecode")
-OVER, STEP = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy")
+OVER, STEP, WAITS = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy"), ("data", "between", "forward", "optimizer")
 # What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
 PLACES = [(k, tuple(names.split())) for k, names in (
     ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
@@ -22,12 +22,15 @@ PLACES = [(k, tuple(names.split())) for k, names in (
     ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
     ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
     ("logging", "torch.utils.tensorboard. tensorboard. tensorboardX. logging. wandb. mlflow. tqdm. rich. matplotlib. seaborn. plotly. comet_ml. neptune. "
-     "clearml. aim. visdom. loguru. torch._tensor_str. numpy._core.arrayprint. numpy.core.arrayprint. pandas.io.formats."), ("", "torch."),
+     "clearml. aim. visdom. loguru. json.dump json.encoder. csv.write csv._dict_to_list pandas.core.generic.to_ torch._tensor_str. numpy._core.arrayprint. numpy.core.arrayprint. pandas.io.formats."), ("", "torch."),
     ("metrics", "sklearn.metrics. torchmetrics. torcheval. evaluate. nltk. rouge_score. sacrebleu. jiwer. pycocotools. seqeval. scipy.stats."))]
 WORDS = [(k, set(words.split())) for k, words in (
-    ("saving", "save saving dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
-    ("metrics", "metric metrics accuracy auc f1 bleu rouge iou confusion"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
+    ("saving", "save saving savez savetxt imwrite dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
+    ("metrics", "metric metrics accuracy acc auc auroc f1 bleu rouge meteor iou confusion fid kid frechet psnr ssim wer cer perplexity recall ndcg"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
     ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
+WRITES, LOGS = {"write", "writelines", "writerow", "fsync", "tofile"}, {"log", "logs", "logger", "report", "stdout", "stderr"}
+FEEDS = {"batch", "batches", "minibatch", "inputs", "images"}
+BLOCKS = {"acquire", "wait", "get", "put", "sleep", "select", "poll", "recv", "accept", "join", "read", "readline"}
 READS = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "recv", "download"}
 GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
@@ -52,7 +55,7 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
             kind = found[0] if len(found) == 1 or found == ["logging", "metrics"] else "data" if not own and READS & set(said) and not found else ""
             if kind == "logging" and own and {"prob", "probs", "likelihood", "softmax", "sum"} & set(said):
                 kind = ""
-            if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
+            if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said[1:] or said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
                 kind = "data"
         if code in P.S["loop"] and kind in (*OVER, "evaluation", "data"):  # whatever it is called: the steps are taken in it
             kind = ""
@@ -161,6 +164,8 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
             part = kind
+        elif top == 0 and WRITES & set(words(call)):
+            part = "logging" if LOGS & set(words(linecache.getline(own.f_code.co_filename, line(own)))) else "saving"
         elif top == 0 and call.rpartition(".")[2] in ("to", "cuda", "pin_memory"):
             part = "copy"
         elif top == 0 and call in (".item", ".tolist", ".cpu", ".numpy", "torch.cuda.synchronize"):
@@ -174,8 +179,32 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
             part = "python"
     if not part and fetches:
         part = "data"
+    if part in ("", "python") and own:
+        part = meant(stack, known) or part
     part = "gc" if collects else part
     return (part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
+
+def meant(stack, known):  # by the name that the job's own lines give to what they compute, from inside out to the loop
+    for g, k in [(g, k) for g, k in zip(stack, known) if k[0]][:3]:
+        to = re.match(r"\s*([\w.\[\]'\", ]+?)\s*[-+|]?=[^=]", linecache.getline(g.f_code.co_filename, line(g)))
+        said = set(words(to[1] if to else ""))
+        kind = next((k for k, w in WORDS if k in OVER and w & said), "data" if FEEDS & said else "")
+        if kind or g.f_code in P.S["loop"]:
+            return kind
+
+def beside(s):  # what another thread of the job's does while the loop sleeps: for what that brings, or for the GIL, which that holds
+    with open("/proc/self/task/%d/stat" % P.S["tid"]) as f:
+        if f.read().rpartition(")")[2][1] != "S":
+            return s
+    for t, f in sys._current_frames().items():
+        stack = []
+        while t not in (P.S["thread"], _thread.get_ident()) and f:
+            stack.append(f)
+            f = f.f_back
+        own = next((g for g in stack if facts(g)[0]), None)
+        if own and not BLOCKS & set(words(native(stack[0]))):
+            return ("data" if s[0] == "data" else "python", own.f_code.co_filename, line(own), name(own.f_code), name(own.f_code) + " in another thread")
+    return s
 
 def loaded(stack, known):  # below the loader's fetch, innermost first
     first = stack[-1].f_code if stack else None
@@ -219,7 +248,7 @@ def on_eval(s, r, a, k):  # until the next train(), whose hook is gone once it i
 
 def start(worker=False):
     """Begins to look at the thread that P.S["thread"] names; returns what ends it and tells the last."""
-    P.S["thread"] = _thread.get_ident()
+    P.S.update(thread=_thread.get_ident(), tid=_thread.get_native_id())
     L.update(on=True, worker=worker, shape=0, model=False)
     begin()
     if not worker:
@@ -297,6 +326,8 @@ def look():
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
+    if s and s[0] in WAITS and not L["worker"] and _thread._count() > 1 and os.path.exists("/proc/self/task"):
+        s = beside(s)
     if s and s[0] in STEP and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
         L["model"] = True
         return begin()
@@ -324,6 +355,6 @@ def tell():
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
-            reason=(last and last.recompile_reason or "")[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"],
+            reason=re.sub(r"\s*# .*|\n(?s:.*)", "", (last and last.recompile_reason or "").strip())[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"],
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

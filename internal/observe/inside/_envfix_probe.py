@@ -3,18 +3,18 @@ JSON lines. No start of CUDA, no hook on nn.Module.__call__, no thread but the o
 guarded: the first error of its own takes all hooks out (word ERR counts it). An error of the job's passes as it came:
 the wrappers take themselves out of its traceback."""
 import atexit, contextlib, json, linecache, mmap, os, sys, time
-from _thread import get_ident
+from _thread import get_ident, get_native_id
 now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
 (MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ERR, LOAD_CPU,
- LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC, UNIT) = range(27)
+ LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC, UNIT, RETRIES) = range(28)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 BATCH, BACKWARD, OPTIMIZER = 1, 2, 3  # what counts as a step: the optimizer's, without one each backward pass, without that each batch
 LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 DIR, WARM_STEPS, SLOW, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 2 * 10**9, 5, 5, 64
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
-     "look": None, "thread": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
+     "look": None, "thread": 0, "tid": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
      "others": {}, "via": (), "loop": set(), "next": None, "wraps": [], "turns": False, "evals": False, "trained": set()}
 torch = extra = load = None
 
@@ -127,7 +127,7 @@ def step(unit):
         for w in (STEPS, LAST, LAST_LOAD, WARM, WARM_AT, WARM_LOAD, *range(STEP_HIST, STEP_HIST + 64)):
             C[w] = 0
         C[UNIT], S["loop"] = unit, set()
-    S["thread"] = get_ident()
+    S["thread"] == get_ident() or S.update(thread=get_ident(), tid=get_native_id())
     if unit >= BACKWARD:
         S["eval"] = S["evals"] = False
         if S["data"] not in S["trains"]:
@@ -150,7 +150,7 @@ def step(unit):
             S["watch"]()
     extra and extra.on_step(n)
     if t > S["next_mem"] and torch.cuda.is_initialized():  # once a second, and only when the job itself has started CUDA
-        S["next_mem"], C[OOMS] = t + 1_000_000_000, torch.cuda.memory_stats().get("num_ooms", 0)
+        S["next_mem"], (C[OOMS], C[RETRIES]) = t + 1_000_000_000, map(torch.cuda.memory_stats().get, ("num_ooms", "num_alloc_retries"), (0, 0))
     return n
 
 def divided(loader):  # (does a stream, or what starts its workers, ask which worker it is in?, how many files it has)

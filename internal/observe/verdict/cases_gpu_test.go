@@ -56,7 +56,7 @@ var onGPU = []ruleCase{
 		load(t, 0, 20)
 		t.Processes[0].LoopCPU = 88
 		looked(t, "between", 0.8, Spot{At: "t.py:5", Call: ".add_"})
-	}, "python_bound", []string{"slower than the GPU does it: .add_ (t.py:5)"}},
+	}, "python_bound", []string{"works between its steps: .add_ (t.py:5)", "torch.compile"}},
 	{"python on a busy machine", func(t *Trace) { load(t, 0, 20); t.Processes[0].LoopCPU, t.Processes[0].Delay = 60, 27 }, "python_bound", nil},
 	{"tiny batch", func(t *Trace) { load(t, 0, 40); p := lead(t); p.Page.StepP50 = 0.0009; p.Batch.Shape[0] = 1 }, "tiny_batch", []string{"batch 1", "24 % of the memory"}},
 	{"batch of one, whose kernels start slower than they run", func(t *Trace) {
@@ -106,6 +106,8 @@ var onGPU = []ruleCase{
 	{"oom through a neighbour", func(t *Trace) {
 		lead(t).Crash = &Crash{"OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 1.12 GiB is free. Process 77 has 19.80 GiB memory in use. Of the allocated memory 1.10 GiB is allocated by PyTorch, and 0.20 GiB is reserved by PyTorch but unallocated."}
 	}, "oom", []string{"another process holds 19.8 GiB"}},
+	{"an allocator that empties its cache all the time", func(t *Trace) { lead(t).Retries = 300 }, "oom", []string{"nearly full: 300 times"}},
+	{"an allocator that emptied its cache now and then", func(t *Trace) { lead(t).Retries = 20 }, "healthy", nil},
 	{"caught oom", func(t *Trace) { lead(t).OOMs = 3 }, "oom", []string{"3 times"}},
 	{"workers over the quota", func(t *Trace) {
 		t.Host.Quota, t.Host.Throttled = 1, 0.64

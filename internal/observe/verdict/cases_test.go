@@ -18,6 +18,15 @@ var elsewhere = []ruleCase{
 		lead(t).Burst.Indexes, lead(t).Burst.IndexAt = 2900, "t.py:7"
 		looked(t, "between", 0.1, Spot{At: "t.py:7"})
 	}, "no_gpu", nil},
+	{"no GPU, work between the steps", func(t *Trace) {
+		onCPU(t)
+		looked(t, "between", 0.5, Spot{At: "t.py:7", Call: "torch.serialization.load"}, Spot{At: "t.py:7", Call: "torch.serialization.load"})
+	}, "python_bound no_gpu", []string{"50 % of the time the loop works between its steps: torch.serialization.load (t.py:7) (by"}},
+	{"no GPU, a model that is no module", func(t *Trace) {
+		onCPU(t)
+		looked(t, "between", 0.5, Spot{At: "t.py:7", Call: ".relu"})
+		delete(lead(t).Where.Parts, "forward")
+	}, "no_gpu", nil},
 	{"saves at every step", func(t *Trace) {
 		onCPU(t)
 		looked(t, "saving", 0.6, Spot{At: "t.py:9", Call: "torch.serialization.save"})

@@ -105,18 +105,28 @@ func shmTooSmall(f *facts) *Finding {
 	return x
 }
 
+// retriesMany is how often the allocator must have emptied its cache, and among how
+// many steps once, before that is a cause.
+const retriesMany = 10
+
 // oom: the GPU's memory ran out; whose it was decides what helps.
 func oom(f *facts) *Finding {
 	c := f.crash()
 	said := c != nil && (strings.Contains(c.Type, "OutOfMemoryError") || slices.ContainsFunc([]string{"out of memory. Tried to allocate",
 		"CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED"}, func(words string) bool { return strings.Contains(c.Text, words) }))
-	if !said && f.probe().OOMs == 0 {
+	p := f.probe()
+	if full := p.Retries >= retriesMany && uint64(retriesMany*p.Retries) > p.Page.Steps; !said && p.OOMs == 0 && full {
+		return f.finding(OOM, medium, numbers{"alloc_retries": p.Retries},
+			fmt.Sprintf("the GPU's memory is nearly full: %d times its allocator gave back all that it kept and waited for the GPU, to make room", p.Retries),
+			append([]string{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}, roomier...)...)
+	}
+	if !said && p.OOMs == 0 {
 		return nil
 	}
 	x := f.finding(OOM, high, nil, "the GPU's memory ran out", roomier...)
 	if !said {
-		x.Evidence["ooms"], x.Confidence = f.probe().OOMs, medium
-		x.Text = fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", f.probe().OOMs)
+		x.Evidence["ooms"], x.Confidence = p.OOMs, medium
+		x.Text = fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", p.OOMs)
 		return x
 	}
 	o := machine.ParseOutOfMemory(c.Text)

@@ -38,6 +38,8 @@ var works = []work{
 		[]string{"read every tenth time only", "keep sums on the device: total += loss.detach()"}},
 	{"python", PythonBound, ownMuch, 1, "does work outside of PyTorch",
 		[]string{"move it out of the loop, or into tensor operations", "a thread or a process may do what no step waits for"}},
+	{"between", PythonBound, 0.35, 0, "works between its steps",
+		[]string{"take it out of the loop, or do it every tenth time only", "one operation over the whole tensor rather than many over its parts: torch.compile may join them"}},
 	{"gc", GCBound, gcMuch, 0.9, "collects garbage",
 		[]string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
 			"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}},
@@ -50,6 +52,7 @@ const (
 	gcOften     = 3    // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
 	launchMuch  = 0.40 // of the loop's time starts work, else that is not what the GPU waits for
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
+	unsure      = 1.5  // times: a gain that so few looks leave as wide is not promised
 )
 
 // looks are those at the loop of the leading process; nil where there were too few.
@@ -78,14 +81,22 @@ func (w *Where) surely(share float64) float64 {
 
 // within says how sure a share is: the error of so few looks.
 func (w *Where) within(share float64) string {
-	return fmt.Sprintf("by %d looks, ± %.0f %%", w.Count, math.Ceil(196*math.Sqrt(share*(1-share)/float64(w.Count))))
+	return fmt.Sprintf("by %d looks, ± %.0f %%", w.Count, math.Ceil(100*w.err(share)))
+}
+
+func (w *Where) err(share float64) float64 {
+	return 1.96 * math.Sqrt(max(0, share*(1-share))/float64(w.Count))
 }
 
 // costly are the places that take a fifth of some time and more, at most two; of
 // these parts, or of all.
 func (w *Where) costly(of int, parts ...string) (out []Spot) {
 	for _, s := range w.Top {
-		if len(out) < 2 && 5*s.N >= of && s.At+s.Call != "" && (len(parts) == 0 || slices.Contains(parts, s.Part)) {
+		same := slices.IndexFunc(out, func(o Spot) bool { return o.At == s.At && o.what() == s.what() })
+		switch {
+		case same >= 0:
+			out[same].N += s.N
+		case len(out) < 2 && 5*s.N >= of && s.At+s.Call != "" && (len(parts) == 0 || slices.Contains(parts, s.Part)):
 			out = append(out, s)
 		}
 	}
@@ -117,6 +128,9 @@ func (k work) judge(f *facts) *Finding {
 	}
 	seen := w.part(k.part)
 	where, places := w.at(k.part)
+	if k.part == "between" && len(places) == 0 {
+		return nil
+	}
 	said := " (" + w.within(seen) + ")"
 	if k.part == "gc" { // Python tells where
 		where, places = at(w.GCAt, ""), []string{w.GCAt}
@@ -149,7 +163,8 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 	if len(places) > 0 && places[0] != "" {
 		x.Evidence["loop_at"] = places[0]
 	}
-	if s := f.step(); share < 0.98 {
+	err := f.looks().err(share)
+	if s := f.step(); 1-cut*max(share-err, 0) < unsure*(1-cut*min(share+err, 1)) {
 		f.promise(x, s.v, s.v*(1-cut*share))
 	}
 	return x
@@ -162,8 +177,8 @@ func (f *facts) share(part string) float64 {
 		return 0
 	}
 	switch {
-	case part == "copy" && !f.idle.ok:
-		return 0
+	case part == "copy" && !f.idle.ok, part == "between" && w.part(part) < w.part("backward", "optimizer"), part == "between" && w.part("forward") == 0:
+		return 0 // a model may be written without a module
 	case (part == "copy" || part == "sync") && f.idle.ok: // while the loop waits for a GPU that works, nothing is lost
 		return w.part(part) * f.idle.v
 	}

@@ -49,7 +49,8 @@ type Probe struct {
 	Parallel []string         `json:"parallel,omitempty"` // DataParallel, DistributedDataParallel
 	Devices  int              `json:"parallel_devices,omitempty"`
 	Crash    *Crash           `json:"crash,omitempty"`
-	OOMs     int              `json:"ooms,omitempty"` // out-of-memory errors that the allocator counted
+	OOMs     int              `json:"ooms,omitempty"`          // out-of-memory errors that the allocator counted
+	Retries  int              `json:"alloc_retries,omitempty"` // times it emptied its cache to make room
 	Try      *Try             `json:"try,omitempty"`
 	Via      []string         `json:"via,omitempty"`          // the packages between the script and the optimizer's step, from inside
 	Where    *Where           `json:"where,omitempty"`        // what ran in the loader when it was looked at
