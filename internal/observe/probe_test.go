@@ -255,14 +255,6 @@ func TestProbeMoves(t *testing.T) {
 	}
 }
 
-// TestProbeElements: what reads tensors by element is counted, by line.
-func TestProbeElements(t *testing.T) {
-	r := runProbed(t, strings.Replace(train, "opt.step()", "[x[0][i] for i in range(70)]; opt.step()", 1))
-	if b := r.probe.Burst; b == nil || b.Indexes != 5*70 || b.IndexAt != "<stdin>:19" || r.page[wErr] != 0 {
-		t.Errorf("%+v, %d errors\n%s", b, r.page[wErr], r.stderr)
-	}
-}
-
 // TestProbeAccumulates: a step may be one of several batches, and a batch may have
 // more than one loss.
 func TestProbeAccumulates(t *testing.T) {

@@ -21,10 +21,6 @@ def burst():
             seen(P.CPU_SYNC if s.device.type == "cpu" else P.SYNC)
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         P.after(P.torch.Tensor, name, copied if name in ("to", "cuda") else read)
-    def indexed(s, r, a, k):
-        if P.C[P.PHASE] == P.USER and not P.inner(sys._getframe(2), "-packages" + os.sep):
-            P.S["lines"]["index", P.line(3)] = P.S["lines"].get(("index", P.line(3)), 0) + 1
-    P.after(P.torch.Tensor, "__getitem__", indexed)
     P.after(P.torch.autocast, "__enter__", lambda s, r, a, k: getattr(s, "_enabled", True) and seen(P.AMP))
     P.S.update(begun_batches=P.C[P.BATCHES], backs=0)
     P.after(P.torch.Tensor, "backward", lambda s, r, a, k: P.S.update(backs=P.S["backs"] + 1))  # a step that accumulates gradients has several
@@ -42,5 +38,4 @@ def watch():
     P.event(burst={"steps": P.C[P.BURST], "copies": P.C[P.CPU_COPY if cpu else P.COPY], "syncs": P.C[P.CPU_SYNC if cpu else P.SYNC], "on_cpu": cpu,
                    # each pass takes a batch, and may have more than one loss; a loop without a DataLoader is known by its losses, unless optimizers take turns
                    "passes": min(batches, backs) or batches or (0 if P.S["turns"] else backs), "autocast": P.C[P.AMP],
-                   "indexes": max((n for k, n in P.S["lines"].items() if k[0] == "index"), default=0), "index_at": best.get("index", ("",))[0],
                    "copy_at": copy_at[0], "copy_own": copy_at[1], "sync_at": sync_at[0], "sync_own": sync_at[1]})

@@ -18,7 +18,6 @@ const (
 	utilBusy      = 80.0
 	utilLow       = 70.0 // SageMaker LowGPUUtilization: p95 below 70
 	syncsMany     = 5.0  // a step
-	elementsMany  = 200  // a step: a batch may be taken apart into its samples
 	memHeld       = 0.20
 	memFull       = 0.90 // kineto tb_plugin
 	memLow        = 0.30 // TraceML

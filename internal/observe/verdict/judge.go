@@ -100,7 +100,7 @@ func rules() []rule {
 		{"R01", 1, cpuBuild}, {"R03", 1, cudaUnusable}, {"R02", 1, modelOnCPU}, {"R21", 1, wrongGPU}, {"R09", 1, otherProcess},
 		{"R03b", 1, cudaSaidNo}, {"R18", 1, oneGPUOfN}, {"R14", 1, memoryButIdle}, {"R04", 1, notTraining},
 		{"R11", 2, workersOverQuota}, {"R25", 2, workerRespawn},
-		{"R05", sharing, loaderBound}, {"R06", sharing, copiesEachStep}, {"R07", sharing, syncBound}, {"R12", sharing, tinyBatch}, {"R08", sharing, pythonBound}, {"R32", sharing, byElement},
+		{"R05", sharing, loaderBound}, {"R06", sharing, copiesEachStep}, {"R07", sharing, syncBound}, {"R12", sharing, tinyBatch}, {"R08", sharing, pythonBound},
 		{"R15", 4, thermal}, {"R16", 4, powerCap}, {"R17", 4, pcieLink}, {"R19", 4, dataParallel}, {"R20", 4, ddpSkew},
 		{"R13", 5, fp32NoTensorCores}, {"R26", 5, compileWarmup},
 	}

@@ -233,31 +233,6 @@ func (f *facts) launches() bool {
 	return w == nil || w.surely(w.part(launchParts...)) >= launchMuch
 }
 
-// byElement: a line takes tensors apart in Python, an operation of its own for each
-// element.
-func byElement(f *facts) *Finding {
-	b, _ := f.burst()
-	w, n := f.looks(), eachPass(f, b.Indexes)
-	if w == nil || n < elementsMany || !f.waits() {
-		return nil
-	}
-	taken := 0
-	for _, s := range w.Top {
-		if s.At == b.IndexAt {
-			taken += s.N
-		}
-	}
-	share := float64(taken) / float64(w.Seen)
-	if w.surely(share) < ownMuch {
-		return nil
-	}
-	x := f.spends(PythonBound, share, 0, []string{b.IndexAt})
-	x.Text = fmt.Sprintf("%s%.0f elements or rows of tensors a %s, one at a time%s: %s of the time (%s)",
-		f.idleWords(), n, f.pass(), at(b.IndexAt, ""), pct(share), w.within(share))
-	x.Fix = []string{"one operation over the whole tensor: slices, masks, gather, torch.vmap"}
-	return x
-}
-
 // pythonBound: one Python core cannot start work as fast as the GPU does it.
 func pythonBound(f *facts) *Finding {
 	if l := f.load(); l.ok && l.v >= 0.10 {

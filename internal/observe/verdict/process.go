@@ -141,8 +141,6 @@ type Burst struct {
 	Syncs    int    `json:"syncs"`              // reads of a value that wait for the device
 	SyncAt   string `json:"sync_at,omitempty"`
 	SyncOwn  string `json:"sync_own,omitempty"`
-	Indexes  int    `json:"indexes,omitempty"` // elements or rows of tensors that a line of the job's took, one at a time
-	IndexAt  string `json:"index_at,omitempty"`
 	OnCPU    bool   `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
 	Autocast int    `json:"autocast"`
 }
