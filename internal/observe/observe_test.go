@@ -322,11 +322,17 @@ func TestLookAllocates(t *testing.T) {
 	}
 }
 
-// TestLoopEnds: a process's loop ends with its last step, whatever it does after.
+// TestLoopEnds: a process's loop ends with its last step, whatever it does after, and
+// so does its wait for a CPU, whenever in a second that step is.
 func TestLoopEnds(t *testing.T) {
 	w, pages := sixteen(t)
-	p := w.procs[-1]
+	p, sched := w.procs[-1], filepath.Join(pages, "schedstat")
+	p.sched.Close()
 	steps := func(n byte) {
+		if err := os.WriteFile(sched, []byte("0 "+strconv.Itoa(int(n))+"000000000 1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.sched = proc.Open(sched, false)
 		f, err := os.OpenFile(filepath.Join(pages, "p1.page"), os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -341,10 +347,12 @@ func TestLoopEnds(t *testing.T) {
 	var walls []float64
 	for i, n := range []byte{2, 4, 9, 9, 20, 20} {
 		steps(n)
-		w.look(w.begun.Add(time.Duration(i) * time.Second))
-		walls = append(walls, p.LoopWall)
+		w.look(w.begun.Add(time.Duration(20000+125*i) * time.Millisecond))
+		if i > 0 {
+			walls = append(walls, p.LoopWall, p.Delay)
+		}
 	}
-	if diff := cmp.Diff([]float64{0, 0, 1, 1, 3, 3}, walls); diff != "" { // warm at the second look
+	if diff := cmp.Diff([]float64{0, 0, 0.125, 5, 0.125, 5, 0.375, 16, 0.375, 16}, walls); diff != "" { // warm at the second look
 		t.Error(diff)
 	}
 }

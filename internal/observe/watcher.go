@@ -147,7 +147,7 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	if stepped && !p.warmAt.IsZero() { // what follows the last step is no part of the loop
 		p.LoopCPU, p.LoopWall = s.CPU-p.warmCPU, now.Sub(p.warmAt).Seconds()
 	}
-	if (stepped || p.warmAt.IsZero()) && (slow || w.seconds < watchClosely) {
+	if stepped || p.warmAt.IsZero() && (slow || w.seconds < watchClosely) { // a whole second seldom falls on a long step's end
 		p.Delay = max(0, p.delay(w.buf[:])-p.firstDelay)
 	}
 	if slow {
