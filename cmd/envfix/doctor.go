@@ -181,6 +181,17 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		// The steps are the plan's; a machine that no plan can be made for has none.
 		_, _ = f.withSteps(ctx, &report, patient)
 	}
+	if err := f.tell(report, patient); err != nil || report.OK {
+		return err
+	}
+	if report.Verdict == doctor.Unknown {
+		return &fail.Error{Code: fail.Unknown}
+	}
+	return &fail.Error{Code: fail.Failed}
+}
+
+// tell writes a report in the form that was asked for.
+func (f doctorFlags) tell(report doctor.Report, patient *read.Case) (err error) {
 	switch {
 	case f.json:
 		err = writeJSON(f.out, report)
@@ -190,12 +201,6 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
 		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.look(f.out))+f.fixes(report, patient))
-	}
-	if err == nil && !report.OK {
-		err = &fail.Error{Code: fail.Failed}
-		if report.Verdict == doctor.Unknown {
-			err = &fail.Error{Code: fail.Unknown}
-		}
 	}
 	return err
 }

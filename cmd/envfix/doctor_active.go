@@ -34,6 +34,11 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 		r.Findings = append(r.Findings, otherFirst(program, "`python` of this shell is "+program+", of no environment"))
 		return r
 	}
+	return f.withOther(ctx, r, dir)
+}
+
+// withOther adds to a report what is wrong with the environment that `python` runs.
+func (f doctorFlags) withOther(ctx context.Context, r doctor.Report, dir string) doctor.Report {
 	f.plan.machine.env = dir
 	other, err := f.patient(ctx)
 	if err != nil {
