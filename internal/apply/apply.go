@@ -252,12 +252,12 @@ func (r *run) giveUp(i int, cause error) error {
 	if err != nil { // the next run cleans up
 		e.Details = append(e.Details, "cleaning up: "+err.Error())
 	}
-	r.tellState(e, slices.ContainsFunc(r.plan.Steps[:i+1], func(s plan.Step) bool { return !s.Root && s.Verify == nil }))
+	tellState(e, r, slices.ContainsFunc(r.plan.Steps[:i+1], func(s plan.Step) bool { return !s.Root && s.Verify == nil }))
 	return cause
 }
 
 // tellState adds to an error how the environment is left, which some step has touched or not.
-func (r *run) tellState(e *fail.Error, touched bool) {
+func tellState(e *fail.Error, r *run, touched bool) {
 	switch {
 	case r.inPlace() && touched:
 		e.Hints = append(e.Hints, fmt.Sprintf("%s was being changed in place and may be incomplete: run the command again", r.env.Dir))

@@ -276,13 +276,13 @@ func (r *run) carriedOn(ctx context.Context, i int) (bool, error) {
 		case s.Manual == nil || !s.Manual.Reboot:
 			return r.Resume, nil // a person said so
 		}
-		return r.rebooted(ctx, e)
+		return rebooted(ctx, r, e)
 	}
 	return false, nil
 }
 
 // rebooted reports whether the machine was started anew since, with the driver of the plan.
-func (r *run) rebooted(ctx context.Context, since Entry) (bool, error) {
+func rebooted(ctx context.Context, r *run, since Entry) (bool, error) {
 	if since.Boot == r.journal.boot {
 		return false, nil
 	}

@@ -17,18 +17,15 @@ import (
 // with packages more or fewer: file by file, by their names among the packages.
 type amended struct{ before, after map[string]string }
 
-// torchStands reports whether torch proved itself before, in the environment from, and need
-// not again.
-func (r *run) torchStands() (from string, stands bool) {
-	if !r.plan.Target.Amends() || r.inPlace() {
-		return "", false
-	}
-	from, err := filepath.EvalSymlinks(r.env.Dir)
+// torchStands reports whether torch proved itself before, in the environment that env leads
+// to and that gen was made from, and need not again.
+func torchStands(env, gen string) (from string, stands bool) {
+	from, err := filepath.EvalSymlinks(env)
 	if err != nil {
 		return "", false
 	}
 	was, errA := packageFiles(from)
-	is, errB := packageFiles(r.env.path(genPath(r.gen.ID)))
+	is, errB := packageFiles(gen)
 	return from, errA == nil && errB == nil && amended{was, is}.torchStands()
 }
 

@@ -21,7 +21,10 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 	if err := r.carried(want.Packages); err != nil {
 		return err
 	}
-	from, stands := r.torchStands()
+	from, stands := "", false
+	if r.plan.Target.Amends() && !r.inPlace() {
+		from, stands = torchStands(r.env.Dir, r.env.path(genPath(r.gen.ID)))
+	}
 	if stands {
 		want.Imports, r.gen.Proved = nil, ProvedOf(from)
 		r.say("torch is not imported again: no file that stays has changed, and nothing else has to do with it; %s",
@@ -49,12 +52,7 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		return &fail.Error{Code: fail.Verify, Text: s.Title + ": " + err.Error(), Err: err}
 	}
 	if wrong := Compare(want, proof); len(wrong) > 0 {
-		e := &fail.Error{Code: fail.Verify, Text: "the new environment does not prove itself", Details: wrong, Hints: []string{"`envfix doctor` looks for the cause"}}
-		if !r.inPlace() {
-			e.Hints = []string{"nothing was switched; the environment is as it was before"}
-		}
-		e.Hints = append(e.Hints, "its whole output is in "+r.env.path(r.logName(i)))
-		return e
+		return unproven(wrong, r.inPlace(), r.env.path(r.logName(i)))
 	}
 	if !stands {
 		r.gen.Proved = &Proved{Torch: proof.Torch, Build: r.plan.Installs().Build, GPUs: proof.Computed(), For: len(r.plan.Basis.Facts.GPUs)}
@@ -78,4 +76,11 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		r.say("%s", line)
 	}
 	return ctx.Err()
+}
+
+// unproven says what is wrong with a new environment, whose whole output is in a log.
+func unproven(wrong []string, inPlace bool, log string) error {
+	hint := say.Either(inPlace, "`envfix doctor` looks for the cause", "nothing was switched; the environment is as it was before")
+	return &fail.Error{Code: fail.Verify, Text: "the new environment does not prove itself", Details: wrong,
+		Hints: []string{hint, "its whole output is in " + log}}
 }
