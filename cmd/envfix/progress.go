@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"envfix/internal/say"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 )
@@ -27,8 +28,7 @@ type progress struct {
 	what        string
 	got, size   int64 // bytes, of how many; size 0: nobody knows
 	shown       bool  // the terminal's line is there
-	stop        chan struct{}
-	gone        sync.WaitGroup
+	stop        func()
 }
 
 // newProgress begins with what is done first; end must be called.
@@ -45,19 +45,8 @@ func progressOf(what string, bytes func() int64) *progress {
 }
 
 func (p *progress) begin() {
-	p.start, p.stop = time.Now(), make(chan struct{})
-	p.gone.Go(func() {
-		tick := time.NewTicker(p.every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-p.stop:
-				return
-			case now := <-tick.C:
-				p.draw(now)
-			}
-		}
-	})
+	p.start = time.Now()
+	p.stop = system.Every(p.every, p.draw)
 }
 
 // step says that done of total is ready, and what comes or came.
@@ -142,8 +131,7 @@ func clock(d time.Duration) string {
 }
 
 func (p *progress) end() {
-	close(p.stop)
-	p.gone.Wait()
+	p.stop()
 	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

@@ -31,8 +31,7 @@ type follower struct {
 	phase   string
 	files   []file   // under way
 	samples []sample // of the last while, the oldest first
-	done    chan struct{}
-	gone    sync.WaitGroup
+	stop    func()
 }
 
 // A place is a file system, with what was free on it.
@@ -62,7 +61,7 @@ const (
 // follow begins to follow the program of step i. end must be called.
 func (s *screen) follow(r *run, i int) *follower {
 	step := r.plan.Steps[i]
-	f := &follower{run: r, start: time.Now(), phase: "starting", host: hostOf(step), done: make(chan struct{})}
+	f := &follower{run: r, start: time.Now(), phase: "starting", host: hostOf(step), stop: func() {}}
 	if step.Verify != nil {
 		f.phase = "computing"
 		if step.Verify.GPUs == 0 {
@@ -82,18 +81,7 @@ func (s *screen) follow(r *run, i int) *follower {
 	if s.columns == nil {
 		every, show = cmp.Or(r.Every, logEvery), s.print
 	}
-	f.gone.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-f.done:
-				return
-			case now := <-tick.C:
-				show(f.line(now))
-			}
-		}
-	})
+	f.stop = system.Every(every, func(now time.Time) { show(f.line(now)) })
 	return f
 }
 
@@ -210,8 +198,7 @@ func (f *follower) rate(s sample) int64 {
 
 // end stops following; the living line goes.
 func (f *follower) end() {
-	close(f.done)
-	f.gone.Wait()
+	f.stop()
 	f.run.screen.live("")
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -98,7 +97,11 @@ func (a Address) To(ctx context.Context, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(aside)
-	go bound(ctx, end, aside)
+	defer system.Every(time.Second, func(time.Time) {
+		if _, bytes := system.Sizes(aside); bytes > maxBytes {
+			end()
+		}
+	})()
 	for _, args := range [][]string{
 		{"init", "-q", "--template="},
 		{"remote", "add", "origin", a.URL},
@@ -191,28 +194,4 @@ func stay(dir string, links []string) error {
 		}
 	}
 	return nil
-}
-
-// bound ends what fills a folder beyond the limit.
-func bound(ctx context.Context, end context.CancelFunc, dir string) {
-	for tick := time.NewTicker(time.Second); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-			var bytes int64
-			_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // what vanishes meanwhile is not counted
-				if err == nil && !d.IsDir() {
-					if info, err := d.Info(); err == nil {
-						bytes += info.Size()
-					}
-				}
-				return nil
-			})
-			if bytes > maxBytes {
-				end()
-			}
-		}
-	}
 }

@@ -60,7 +60,7 @@ func (c Command) watch(ctx context.Context, pid int, out *lines, end context.Can
 			a.read, a.worked = 0, 0
 		}
 		for _, dir := range c.Grows {
-			files, bytes := sizes(dir)
+			files, bytes := Sizes(dir)
 			a.files += files
 			a.bytes += bytes
 		}
@@ -80,9 +80,9 @@ func (c Command) watch(ctx context.Context, pid int, out *lines, end context.Can
 	}
 }
 
-// sizes counts the files below dir and adds up their sizes. What goes away
+// Sizes counts the files below dir and adds up their sizes. What goes away
 // meanwhile does not count.
-func sizes(dir string) (files, bytes int64) {
+func Sizes(dir string) (files, bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil

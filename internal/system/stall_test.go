@@ -41,12 +41,12 @@ func TestStall(t *testing.T) {
 // own threads is none.
 func TestProgress(t *testing.T) {
 	dir := t.TempDir()
-	files, bytes := sizes(dir)
+	files, bytes := Sizes(dir)
 	before := activity{output: 10, written: 5000, files: files, bytes: bytes}
 	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	linked, _ := sizes(dir) // as uv links a file from its cache: nothing is written
+	linked, _ := Sizes(dir) // as uv links a file from its cache: nothing is written
 	grown := before
 	for name, tt := range map[string]struct {
 		now  activity
