@@ -39,7 +39,6 @@ type Map struct {
 // A Column is the newest release of a minor version.
 type Column struct {
 	Torch  string // 2.14.1
-	Date   string
 	Chosen bool
 }
 
@@ -76,7 +75,6 @@ type Cell struct {
 	Torch  string // the newest release of the column that runs; where none does, the newest
 	State  State
 	Build  string // cu126; "" none
-	Floor  string // the oldest driver that runs it; "" none is needed
 	More   []string
 	Text   string // the reason in a sentence
 	Source string
@@ -96,7 +94,7 @@ func Make(m *matrix.Matrix, v View) *Map {
 		minors[last] = append(minors[last], r)
 	}
 	slices.Reverse(minors)
-	out.Columns = text.Each(minors, func(of []*matrix.Release) Column { return Column{Torch: of[0].Torch.String(), Date: of[0].Date} })
+	out.Columns = text.Each(minors, func(of []*matrix.Release) Column { return Column{Torch: of[0].Torch.String()} })
 	d := &drawing{m: m, v: v, session: resolver.NewSession(m), minors: minors}
 	for _, row := range generations(m, v) {
 		row.Cells = d.cells(row.gpu)
@@ -217,8 +215,8 @@ func (d *drawing) undemanding(builds []*matrix.Build, g machine.GPU) *matrix.Bui
 func (d *drawing) cell(builds []*matrix.Build, pick *matrix.Build, g machine.GPU, state State) Cell {
 	more := xslices.Filter(builds, func(b *matrix.Build) bool { return b != pick })
 	return Cell{Torch: pick.Release.Torch.String(), State: state, Build: pick.Label,
-		More:  text.Each(more, func(b *matrix.Build) string { return b.Label }),
-		Floor: d.floor(pick, g).String(), Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
+		More:   text.Each(more, func(b *matrix.Build) string { return b.Label }),
+		Source: source(pick), Proof: pick.Proof, Text: d.said(pick, g, state)}
 }
 
 func (d *drawing) code(b *matrix.Build, g machine.GPU) State {

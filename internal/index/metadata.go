@@ -11,12 +11,11 @@ import (
 
 // Metadata is what is used of a wheel's METADATA file (core metadata).
 type Metadata struct {
-	Name           string // as written
-	Version        string
-	RequiresPython string
-	CUDA           string // the only major that its classifiers name; "" none, or several
-	Requires       []pep508.Requirement
-	Unread         []pep508.Requirement // of which no more than the name is understood
+	Name     string // as written
+	Version  string
+	CUDA     string // the only major that its classifiers name; "" none, or several
+	Requires []pep508.Requirement
+	Unread   []pep508.Requirement // of which no more than the name is understood
 }
 
 // Limits of METADATA: torch's has 40 KB.
@@ -47,8 +46,6 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 			m.Name = value
 		case "version":
 			m.Version = value
-		case "requires-python":
-			m.RequiresPython = value
 		case "classifier":
 			if v, ok := strings.CutPrefix(value, "Environment :: GPU :: NVIDIA CUDA :: "); ok {
 				v, _, _ = strings.Cut(v, " ")

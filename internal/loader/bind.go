@@ -147,7 +147,6 @@ func (o *Object) inChain(f io.ReaderAt, name string) bool {
 
 type symbol struct {
 	name    string
-	weak    bool
 	section uint16 // 0: it is not defined here
 }
 
@@ -160,7 +159,7 @@ func (o *Object) symbol(f io.ReaderAt, i uint32) (symbol, bool) {
 	if _, err := f.ReadAt(b, at+24*int64(i)); err != nil {
 		return symbol{}, false
 	}
-	return symbol{o.text(f, uint64(binary.LittleEndian.Uint32(b))), b[4]>>4 == byte(elf.STB_WEAK), binary.LittleEndian.Uint16(b[6:])}, true
+	return symbol{o.text(f, uint64(binary.LittleEndian.Uint32(b))), binary.LittleEndian.Uint16(b[6:])}, true
 }
 
 // undefined are the symbols that others must have: those before the first that the hash

@@ -110,7 +110,7 @@ func (w *watcher) add(pid int) {
 	now := time.Now()
 	*p = watched{Process: verdict.Process{PID: pid, Parent: s.Parent, User: w.owner(dir)}, threads: s.Threads,
 		stat: st, sched: proc.Open(dir+"/schedstat", keep), kids: proc.Open(dir+"/task/"+strconv.Itoa(pid)+"/children", keep),
-		start: s.Start, seen: now, at: now, born: now}
+		start: s.Start, seen: now, born: now}
 	if age := sinceBoot() - float64(s.Start)/proc.Ticks; age > 0 {
 		p.born = now.Add(-time.Duration(age * float64(time.Second)))
 	}

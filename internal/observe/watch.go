@@ -22,7 +22,6 @@ type Watch struct {
 	spy     *spy      // of one that envfix did not start
 	w       *watcher  // of the whole machine without
 	prior   map[int]counters
-	begun   time.Time
 	options Options
 }
 
@@ -37,7 +36,7 @@ type counters struct {
 // StartWatch begins to watch: everything, or the process pid and those below
 // it. The error says that there is no such process.
 func StartWatch(o Options, pid int) (*Watch, error) {
-	w := &Watch{prior: map[int]counters{}, begun: time.Now(), options: o}
+	w := &Watch{prior: map[int]counters{}, options: o}
 	if pid > 0 {
 		if _, ok := proc.Self.Of(pid).Stat(); !ok {
 			return nil, fmt.Errorf("no process %d", pid)

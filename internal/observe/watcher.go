@@ -21,7 +21,7 @@ type watched struct {
 	start        uint64
 	firstCPU     float64 // at the first look: what a process did before counts for nothing
 	lastCPU      float64
-	seen, at     time.Time // first and latest look
+	seen         time.Time // first look
 	warmCPU      float64
 	warmAt       time.Time
 	born         time.Time // as the kernel has it
@@ -134,7 +134,7 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 	if string(s.Name) != p.rawName { // exec, or a name that the program gave itself
 		p.rename(s.Name, w.secrets)
 	}
-	p.Parent, p.RSS, p.latest, p.at, p.state, p.threads = s.Parent, max(p.RSS, s.RSS), s.RSS, now, s.State, s.Threads
+	p.Parent, p.RSS, p.latest, p.state, p.threads = s.Parent, max(p.RSS, s.RSS), s.RSS, s.State, s.Threads
 	p.CPU, p.Wall = s.CPU-p.firstCPU, now.Sub(p.seen).Seconds()
 	if w.own { // its CPU time counts from its start
 		p.Wall = max(p.Wall, now.Sub(p.born).Seconds())

@@ -174,7 +174,6 @@ type Torch struct {
 	CUDA      version.Dotted
 	NoCUDA    bool         // it says itself that it was built without CUDA
 	HIP       string       // torch.version.hip
-	Broken    bool         // collect_env could not import it
 	Available *bool        // torch.cuda.is_available()
 	Arches    []machine.SM // cubins
 	PTX       []machine.SM // beside Arches

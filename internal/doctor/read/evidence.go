@@ -35,7 +35,6 @@ type Hit struct {
 	At       Evidence
 	Captures map[string]string
 	Live     bool // of this machine's own log, about a GPU that cannot be used
-	Count    int  // lines that held it, counted up to a cap
 }
 
 // A Printed is a line that a program prints when something is wrong, known by the

@@ -305,7 +305,7 @@ func (r *Reader) hit(n int, m []string, said Evidence) {
 	if r.count[t.Message] > maxHits {
 		return
 	}
-	h := Hit{Message: r.k.Messages[t.Message], At: said, Count: 1}
+	h := Hit{Message: r.k.Messages[t.Message], At: said}
 	for i, name := range t.Re().SubexpNames() {
 		if name != "" && m[i] != "" {
 			if h.Captures == nil {

@@ -233,7 +233,7 @@ func (r *Reader) torch(v string, rank int, s Evidence) {
 		return
 	}
 	if v == "N/A" {
-		t.Broken, t.VersionAt = true, s
+		t.VersionAt = s
 		return
 	}
 	public, label := version.SplitLocal(strings.TrimRight(v, ".,;:)'\"`"))

@@ -18,11 +18,9 @@ import (
 	"envfix/internal/text"
 )
 
-// A PCI identifies a device on the bus; hexadecimal, four digits, lower case. On
-// a Jetson, whose GPU is on no bus, only Chip is set: tegra234.
+// A PCI identifies a device on the bus; hexadecimal, four digits, lower case.
 type PCI struct {
 	Vendor, Device, SubVendor, SubDevice string
-	Chip                                 string
 }
 
 // A Device is what the device table says about a PCI.
