@@ -315,8 +315,8 @@ func body(w http.ResponseWriter, r *http.Request, faults []Fault, kind string, b
 		case Truncate, Stall, Reset:
 			w.Header().Set("Content-Length", fmt.Sprint(len(b)))
 			_, err := w.Write(b[:len(b)/2])
-			if flush, yes := w.(http.Flusher); yes && err == nil {
-				flush.Flush()
+			if err == nil {
+				_ = http.NewResponseController(w).Flush()
 			}
 			switch f {
 			case Stall:
@@ -358,9 +358,3 @@ func (c *counter) Write(b []byte) (int, error) {
 
 // Unwrap lets a connection be taken over.
 func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
-
-func (c *counter) Flush() {
-	if f, yes := c.ResponseWriter.(http.Flusher); yes {
-		f.Flush()
-	}
-}

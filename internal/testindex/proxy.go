@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,24 +114,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		tunnel(w, r.Host)
 		return
 	}
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), nil)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	out.Header = r.Header.Clone()
-	out.Header.Del("Proxy-Authorization")
-	answer, err := http.DefaultTransport.RoundTrip(out)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	defer answer.Body.Close()
-	for k, v := range answer.Header {
-		w.Header()[k] = v
-	}
-	w.WriteHeader(answer.StatusCode)
-	_, _ = io.Copy(w, answer.Body) // a client that went away
+	(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}).ServeHTTP(w, r)
 }
 
 // tunnel joins the client with host, both ways, until either ends.
