@@ -417,12 +417,14 @@ func TestMeant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "t.py")
 	body := `
 def count(f): return f()
-def loop(told, out, log_file):
+def loop(told, out, log_file, io):
     f1 = count(told)
     batch = count(told)
     x = count(told)
     out.write(told())
     log_file.write(told())
+    io.open("t", "wb", told())
+    io.open("t", told())
 `
 	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
@@ -435,9 +437,11 @@ def told(depth=1, *a):
     while f: stack.append(f); f = f.f_back
     print(K.spot(stack, False)[0])
 out = types.SimpleNamespace(write=functools.partial(told, 1))
-loop(told, out, out)
+import io
+loop.__globals__["io"] = io
+loop(told, out, out, types.SimpleNamespace(open=functools.partial(told, 1)))
 `)
-	if want := "metrics\ndata\npython\npython\nsaving\npython\nlogging\n"; r.stdout != want || r.stderr != "" {
+	if want := "metrics\ndata\npython\npython\nsaving\npython\nlogging\npython\nsaving\npython\ndata\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

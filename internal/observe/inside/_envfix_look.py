@@ -65,6 +65,9 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
 def line(f):  # there is code that belongs to none, such as the end of a loop in Python 3.11
     return f.f_lineno or f.f_code.co_firstlineno
 
+def source(f):
+    return linecache.getline(f.f_code.co_filename, line(f))
+
 def native(f):  # what a frame on top calls of C, as its source has it: gc.collect, .item; ".?" a tensor's, most likely; "" Python
     code, at = f.f_code, f.f_lasti
     got = L["names"].get((code, at))
@@ -74,7 +77,7 @@ def native(f):  # what a frame on top calls of C, as its source has it: gc.colle
     return got
 
 def spelled(f, code, at):
-    text = linecache.getline(code.co_filename, line(f))
+    text = source(f)
     if hasattr(code, "co_positions"):
         where = next((p for i, p in enumerate(code.co_positions()) if i == at // 2), None)
         if where and where[2] is not None and where[0] == f.f_lineno:
@@ -164,8 +167,8 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
             part = kind
-        elif top == 0 and WRITES & set(words(call)):
-            part = "logging" if LOGS & set(words(linecache.getline(own.f_code.co_filename, line(own)))) else "saving"
+        elif top == 0 and WRITES & set(words(call)) or call == "io.open" and re.search(r"[\"'][wax]", source(own)):
+            part = "logging" if LOGS & set(words(source(own))) else "saving"
         elif top == 0 and call.rpartition(".")[2] in ("to", "cuda", "pin_memory"):
             part = "copy"
         elif top == 0 and call in (".item", ".tolist", ".cpu", ".numpy", "torch.cuda.synchronize"):
@@ -186,7 +189,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
 
 def meant(stack, known):  # by the name that the job's own lines give to what they compute, from inside out to the loop
     for g, k in [(g, k) for g, k in zip(stack, known) if k[0]][:3]:
-        to = re.match(r"\s*([\w.\[\]'\", ]+?)\s*[-+|]?=[^=]", linecache.getline(g.f_code.co_filename, line(g)))
+        to = re.match(r"\s*([\w.\[\]'\", ]+?)\s*[-+|]?=[^=]", source(g))
         said = set(words(to[1] if to else ""))
         kind = next((k for k, w in WORDS if k in OVER and w & said), "data" if FEEDS & said else "")
         if kind or g.f_code in P.S["loop"]:
@@ -201,7 +204,7 @@ def beside(s):  # what another thread of the job's does while the loop sleeps: f
         while t not in (P.S["thread"], _thread.get_ident()) and f:
             stack.append(f)
             f = f.f_back
-        own = next((g for g in stack if facts(g)[0]), None)
+        own = next((g for g in stack if facts(g)[0] and g.f_code.co_name[:1] != "<"), None)
         if own and not BLOCKS & set(words(native(stack[0]))):
             return ("data" if s[0] == "data" else "python", own.f_code.co_filename, line(own), name(own.f_code), name(own.f_code) + " in another thread")
     return s
