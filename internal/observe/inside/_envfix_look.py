@@ -117,14 +117,20 @@ def whole(f):
     kind = getattr(own, "format", None) if module.startswith("PIL.") else None
     return ".".join(module.split(".")[:2]) + "." + qual + (" (%s)" % kind if isinstance(kind, str) else "")
 
-def frames():  # of the loop's thread, innermost first
+def frames():
+    return stacks([P.S["thread"]])[0]
+
+def stacks(threads=None):  # of these threads, or of all but the loop's and this one, innermost first
     on = gc.isenabled()
     gc.disable()  # Python 3.11 makes an object for each frame, and where that starts a collection, what it calls lets the frame end meanwhile
     try:
-        f, out = sys._current_frames().get(P.S["thread"]), []
-        while f:
-            out.append(f)
-            f = f.f_back
+        every, out = sys._current_frames(), []
+        for t in threads or every.keys() - {P.S["thread"], _thread.get_ident()}:
+            f, stack = every.get(t), []
+            while f:
+                stack.append(f)
+                f = f.f_back
+            out.append(stack)
         return out
     finally:
         on and gc.enable()
@@ -199,14 +205,12 @@ def beside(s):  # what another thread of the job's does while the loop sleeps: f
     with open("/proc/self/task/%d/stat" % P.S["tid"]) as f:
         if f.read().rpartition(")")[2][1] != "S":
             return s
-    for t, f in sys._current_frames().items():
-        stack = []
-        while t not in (P.S["thread"], _thread.get_ident()) and f:
-            stack.append(f)
-            f = f.f_back
+    for stack in stacks():
         own = next((g for g in stack if facts(g)[0] and g.f_code.co_name[:1] != "<"), None)
-        if own and not BLOCKS & set(words(native(stack[0]))):
-            return ("data" if s[0] == "data" else "python", own.f_code.co_filename, line(own), name(own.f_code), name(own.f_code) + " in another thread")
+        kind = next((facts(g)[1] for g in stack if facts(g)[1] in OVER), "data" if s[0] == "data" else "python")
+        if (own or kind in OVER) and not BLOCKS & set(words(native(stack[0]))):
+            at = own and (own.f_code.co_filename, line(own), name(own.f_code)) or ("", 0, "")
+            return (kind, *at, name((own or stack[-1]).f_code) + " in another thread")
     return s
 
 def loaded(stack, known):  # below the loader's fetch, innermost first
@@ -263,7 +267,7 @@ def start(worker=False):
 def begin():  # what was seen before the loop was warm counts for nothing
     t = P.now()
     L["known"].clear()
-    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
+    L.update(begun=t, last=t, queued=waited(), since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
 
 def again():
     try:
@@ -318,12 +322,19 @@ def run(told, done):
     patient(True)
     done.release()
 
+def waited():  # how long the thread was ready while others had the processors, in ns
+    try:
+        with open("/proc/self/task/%d/schedstat" % P.S["tid"]) as f:
+            return int(f.read().split()[1])
+    except Exception:
+        return 0
+
 def look():
     if P.S["warm"]:
         P.S["warm"] = False
         begin()
-    t, stack = P.now(), frames()
-    dt, L["last"] = (t - L["last"]) // 1000, t
+    t, stack, queued = P.now(), frames(), waited()
+    dt, L["last"], L["queued"] = (t - L["last"] - max(0, queued - L["queued"])) // 1000, t, queued
     if not stack or dt < 0:
         return
     L["looks"] += 1
