@@ -396,6 +396,26 @@ var liveCases = []liveCase{
 		dist(c, "torch-npu", "2.9.1", "torch")
 		c.Files.Dists[len(c.Files.Dists)-1].Backend = "torch_npu_backend"
 	}, "PY010", []string{"torch_npu_backend", "TORCH_DEVICE_BACKEND_AUTOLOAD=0"}, false},
+	{"a backend of torch's whose library lacks another", func(c *read.Case) {
+		dist(c, "torch-npu", "2.9.1", "torch")
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch_npu/_C.so", Dist: "torch-npu", Module: true, Backend: true, Library: "libhccl.so"}}
+	}, "LD018", []string{"torch-npu", "libhccl.so", "TORCH_DEVICE_BACKEND_AUTOLOAD=0"}, false},
+	{"what an upgrade left of torch", func(c *read.Case) {
+		dist(c, "torchvision", "0.24.1", "torch>=2.9")
+		c.Files.Leftovers = []string{site + "/~orch", site + "/~orch-2.9.1.dist-info"}
+		c.Torch, c.Files.Imports, c.Files.Dists = read.Torch{}, nil, c.Files.Dists[len(c.Files.Dists)-1:]
+	}, "PY011", []string{"torch==2.9.1", "~orch"}, false},
+	{"a module that was not built for the kernel", func(c *read.Case) {
+		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
+		c.Machine.Notes = []string{"no NVIDIA kernel module was found" + machine.NotBuiltFor + "6.12.5-generic"}
+	}, "DRV001", []string{"6.12.5-generic", "linux-headers-6.12.5-generic", "dkms"}, false},
+	{"a UUID in capitals", func(c *read.Case) {
+		variable("CUDA_VISIBLE_DEVICES", "GPU-ABCDEF11-2222")(c)
+		c.Machine.GPUs[0].UUID = "GPU-abcdef11-2222-3333-4444-555555555555"
+	}, "ACC001", []string{"torch counts no GPU", "GPU-abcdef11-2222-3333"}, false},
+	{"a device file that nobody may open", func(c *read.Case) {
+		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia0", Is: machine.NodeNoDev}}}
+	}, "ACC008", []string{"nodev", "remount,dev"}, false},
 	{"an environment on a disk that is not mounted", func(c *read.Case) {
 		variable("VIRTUAL_ENV", "/p/.venv")(c)
 		c.Files.Notes = []string{"VIRTUAL_ENV is not there", "VIRTUAL_ENV leads to /mnt/data/venv"}

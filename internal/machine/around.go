@@ -55,10 +55,14 @@ type DeviceNode struct {
 // and its line.
 const BarredBy = " keeps the kernel module nvidia from being loaded: "
 
+// NotBuiltFor is what a note says before the running kernel, where no module was built for it.
+const NotBuiltFor = " for the running kernel "
+
 // The values of DeviceNode.Is.
 const (
 	NodeMissing = "missing"
 	NodeClosed  = "closed"  // this user may not open it
+	NodeNoDev   = "nodev"   // its file system is mounted so that no device on it can be opened
 	NodePlain   = "plain"   // a file or a directory, and no device
 	NodeForeign = "foreign" // made for another driver: its major number is not the driver's
 )

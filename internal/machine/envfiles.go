@@ -151,6 +151,7 @@ type LinkFault struct {
 	By      string // the file that asks
 	Dist    string // the distribution that brought By, where it is not torch itself, or with Why that brought Path
 	Conda   string // the package of conda's that brought Path, NAME=VERSION; "" none did
+	Backend bool   // Dist is one whose module torch loads when it is imported
 	Module  bool   // By is a module that Python imports, and nothing that a program may do without
 	Opened  bool   // By opens Library while it works, and loads without it
 	Library string // that is missing, or lacks something; "" whose symbol it is cannot be told

@@ -44,6 +44,11 @@ func deviceNodes(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		f.Says("this user may not open %s", strings.Join(list[:min(3, len(list))], ", "))
 	}
+	if list := byState[machine.NodeNoDev]; len(list) > 0 {
+		out.Find("ACC008", evidence.Proven.Exact(), evidence.Fact("mounted nodev: %s", strings.Join(list, " "))).Explaining(append(over, "CTR006")...).
+			Says("%s lies on a file system that is mounted nodev: nobody may open a device there", list[0]).
+			Do("`sudo mount -o remount,dev \"$(findmnt -no TARGET -T " + list[0] + ")\"`; a container: give it the device (`--gpus all`, `--device " + list[0] + "`) in place of a mount")
+	}
 	if list := byState[machine.NodePlain]; len(list) > 0 {
 		f := out.Find("DRV015", evidence.Proven.Exact(), evidence.Fact("no devices: %s", strings.Join(list, " "))).Explaining(append(over, "CTR006", "ACC008")...).
 			Says("%s is a file and no device: what goes through it does not reach the driver, and CUDA does not start (unknown error)", list[0]).

@@ -57,18 +57,21 @@ func unimportable(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	here := slices.IndexFunc(e.Files.Imports, func(p machine.ImportPlace) bool { return p.Place == machine.InEnvironment })
-	if e.Torch.Version == "" && here >= 0 {
-		dir := path.Dir(e.Files.Imports[here].Path)
-		torch := "torch"
-		said := []evidence.Quote{evidence.Fact("%s: no version.py and no dist-info", dir)}
-		for _, l := range e.Files.Leftovers {
-			said = append(said, evidence.Fact("%s", l))
-			if v, ok := strings.CutPrefix(path.Base(l), "~orch-"); ok {
-				torch = "torch==" + strings.TrimSuffix(v, ".dist-info")
-			}
+	torch, dir := "torch", ""
+	var said []evidence.Quote
+	for _, l := range e.Files.Leftovers {
+		said = append(said, evidence.Fact("%s", l))
+		if v, ok := strings.CutPrefix(path.Base(l), "~orch-"); ok {
+			torch, dir = "torch=="+strings.TrimSuffix(v, ".dist-info"), l
 		}
+	}
+	if here >= 0 {
+		dir = path.Dir(e.Files.Imports[here].Path)
+		said = append([]evidence.Quote{evidence.Fact("%s: no version.py and no dist-info", dir)}, said...)
+	}
+	if e.Torch.Version == "" && dir != "" {
 		out.Find("PY011", evidence.Proven.Exact(), said...).
-			Says("%s is a part of torch: an installation or an upgrade broke off there", dir).
+			Says("%s is all that is left of torch: an installation or an upgrade broke off there", dir).
 			Do("`pip install --force-reinstall --no-deps "+torch+"` brings it whole", "`envfix apply` chooses the build that fits this machine").
 			Mends(e.Repair().Rebuild(dir)).Explaining("PY002", "PY014", "PY042")
 	}

@@ -164,6 +164,11 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 				strings.SplitN(path.Base(l.By), ".", 2)[0], l.Library).
 			Do("build that Python again (`pyenv install --force "+e.Python().Active()+"`)",
 				"or the environment anew, with a Python that brings its libraries: `uv venv --clear --managed-python "+e.Files.Dir+"`, then its packages")
+	case l.Backend:
+		out.Find("LD018", evidence.Proven, said).
+			Says("torch loads %s when it is imported, and that needs %s, which is not here: `import torch` fails", l.Dist, l.Library).
+			Do("have the loader find it: the software of that device, and its script that sets the paths (set_env.sh, setvars.sh)",
+				"or `pip uninstall -y "+l.Dist+"`, where nothing needs it", "or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`")
 	case l.Dist != "":
 		f := out.Find("PY019", evidence.Likely, said, e.Torch.CUDAAt).
 			Says("%s needs %s, which the torch that is here does not bring: it was built for another torch, or another CUDA", l.Dist, l.Library).

@@ -74,7 +74,7 @@ func whyNotLoaded(h *sysroot.Host, p machine.Platform) {
 			}
 		}
 	}
-	if p.Kernel == "" || !h.IsDir("/lib/modules/"+p.Kernel) {
+	if p.Kernel == "" || !h.IsDir("/lib/modules/"+p.Kernel) && !h.IsDir("/var/lib/dkms/nvidia") {
 		return
 	}
 	dir := "/lib/modules/" + p.Kernel
@@ -98,7 +98,7 @@ func whyNotLoaded(h *sysroot.Host, p machine.Platform) {
 			return
 		}
 	}
-	h.Note("no NVIDIA kernel module was found for the running kernel %s; it was not built for it", p.Kernel)
+	h.Note("no NVIDIA kernel module was found%s%s", machine.NotBuiltFor, p.Kernel)
 }
 
 // reportedDriver is what NVML or nvidia-smi say; nil: neither spoke.

@@ -5,7 +5,10 @@ package gpu
 import (
 	"io/fs"
 	"os/exec"
+	"runtime"
 	"syscall"
+
+	"envfix/internal/machine"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,8 +22,18 @@ func majorOf(i fs.FileInfo) (uint64, bool) {
 	return uint64(unix.Major(uint64(s.Rdev))), true
 }
 
-// mayOpen reports whether this user may read and write a file.
-func mayOpen(file string) bool { return unix.Access(file, unix.R_OK|unix.W_OK) == nil }
+// closed says why a device may not be opened, without opening it, which would start the GPU;
+// "" it may (access(2); statfs(2), ST_NODEV).
+func closed(file string) string {
+	var s unix.Statfs_t
+	switch {
+	case unix.Access(file, unix.R_OK|unix.W_OK) != nil:
+		return machine.NodeClosed
+	case runtime.GOOS == "linux" && unix.Statfs(file, &s) == nil && s.Flags&4 != 0:
+		return machine.NodeNoDev
+	}
+	return ""
+}
 
 // ownGroup keeps the terminal's Ctrl-C from the child: it ends when its parent
 // wants it to, after the job.

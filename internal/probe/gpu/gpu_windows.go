@@ -78,4 +78,4 @@ func ownGroup(*exec.Cmd) {}
 
 func majorOf(fs.FileInfo) (uint64, bool) { return 0, false }
 
-func mayOpen(string) bool { return true }
+func closed(string) string { return "" }

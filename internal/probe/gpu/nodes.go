@@ -71,10 +71,10 @@ func nodeState(h *sysroot.Host, node string, majors map[string]uint64) string {
 	if have, ok := majorOf(i); ok && majors[driver] != 0 && have != majors[driver] {
 		return machine.NodeForeign
 	}
-	if i.Mode()&fs.ModeCharDevice == 0 && h.Root == "" {
-		return machine.NodePlain
+	if i.Mode()&fs.ModeCharDevice == 0 {
+		return say.If(h.Root == "", machine.NodePlain)
 	}
-	return say.If(i.Mode()&fs.ModeCharDevice != 0 && !mayOpen(h.Real(node)), machine.NodeClosed) // asked without opening it, which would start the GPU
+	return closed(h.Real(node))
 }
 
 // majors are the numbers that the kernel gave its drivers of character devices.

@@ -279,7 +279,7 @@ func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForC
 			if m := cudaOfFile().FindStringSubmatch(file.Path); m != nil {
 				versions = xslices.Add(versions, m[1]+"."+m[2])
 			} else if IsELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
-				l.extension(d, path.Join(d.Path, file.Path))
+				l.extension(h, d, path.Join(d.Path, file.Path))
 			}
 		}
 		if len(versions) > 0 {
@@ -289,8 +289,8 @@ func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForC
 	return bring
 }
 
-func (l *linker) extension(d python.Dist, file string) {
-	o := l.Read(file)
+func (l *linker) extension(h *sysroot.Host, d python.Dist, file string) {
+	o, backend := l.Read(file), python.Backend(h, d.Info) != ""
 	cuda := slices.ContainsFunc(l.All, func(x *loader.Object) bool { return strings.HasPrefix(x.Name, "libcudart.so") })
 	asks := func(n string) bool {
 		return strings.HasPrefix(n, "libtorch") || strings.HasPrefix(n, "libc10") || cuda && brought().MatchString(n)
@@ -306,8 +306,8 @@ func (l *linker) extension(d python.Dist, file string) {
 		return
 	}
 	for _, m := range l.Missing[before:] {
-		if brought().MatchString(m.Name) && !m.Opened && l.own[m.Name] == "" {
-			l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Library: m.Name})
+		if (backend && module || brought().MatchString(m.Name)) && !m.Opened && l.own[m.Name] == "" {
+			l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Backend: backend, Library: m.Name})
 			return
 		}
 	}

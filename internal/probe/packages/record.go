@@ -37,9 +37,8 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 		if d.Name == "torch" {
 			f.Module = d.Module
 		}
-		if m := backend().FindSubmatch(h.Bytes(info+"/entry_points.txt", 1<<16)); m != nil &&
-			h.Env["TORCH_DEVICE_BACKEND_AUTOLOAD"] != "0" && !python.HasModule(h, sites, string(m[1])) {
-			f.Backend = string(m[1])
+		if module := python.Backend(h, info); module != "" && !python.HasModule(h, sites, module) {
+			f.Backend = module
 		}
 		wheel := h.Bytes(info+"/WHEEL", 4096)
 		if m := wheelABI().FindSubmatch(wheel); m != nil && strings.TrimSuffix(string(m[1]), "t") != abi && abi != "cp" {
@@ -54,10 +53,6 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 		return f
 	})
 }
-
-// backend is the module that an extension has torch load (torch/__init__.py,
-// _import_device_backends; since 2.5).
-var backend = lazy.Regexp(`(?m)^\[torch\.backends\]\s*^[^=\[\n]+=\s*(\w+)`)
 
 // wheelABI is the first tag of a wheel whose machine code is for one Python alone.
 var wheelABI = lazy.Regexp(`(?m)^Tag: cp3\d+-(cp3\d+t?)-`)

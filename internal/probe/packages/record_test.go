@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/testenv"
 )
@@ -57,11 +58,8 @@ func TestBackend(t *testing.T) {
 		"[console_scripts]\nx = y:z\n\n[torch.backends]\ndevice_backend = torch_npu:_autoload\n": "torch_npu",
 		"[torch.backends]\n\n[console_scripts]\nx = y:z\n":                                       "",
 	} {
-		got := ""
-		if m := backend().FindStringSubmatch(text); m != nil {
-			got = m[1]
-		}
-		if got != want {
+		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, map[string]string{"i/entry_points.txt": text}), OS: "linux"})
+		if got := python.Backend(h, "/i"); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
