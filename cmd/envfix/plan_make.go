@@ -35,6 +35,10 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 		q.Wish = f.madeWith()
 	}
 	p, err := q.Make(w)
+	if err == nil && (p.Decision == resolver.NoSolution || p.Decision == resolver.UpgradeDriver) {
+		p.Alternatives = append(p.Alternatives, f.otherList(q)...)
+		err = plan.Seal(p)
+	}
 	silent, asked := q.Machine.SilentDriver(), q.Request.CPU || q.Request.Build == "cpu"
 	if err == nil && silent != "" && p.Decision == resolver.InstallCPU && !asked {
 		return nil, &fail.Error{Code: fail.NoSolution, Text: silent,

@@ -137,7 +137,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	if c := platform.Libc; c != nil {
 		match.Libc = c.Kind + ">=" + c.Version.String()
 	}
-	l := &propose.Loop{UV: uv, System: platform, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
+	l := &propose.Loop{UV: uv, System: platform, NoGPU: len(q.Machine.GPUs) == 0, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
 		Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
 	for _, path := range f.wish.files {
 		if p, err := projectFile(path); err == nil { // an error was reported when the request was read

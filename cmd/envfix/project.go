@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
+	"envfix/internal/planning"
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -234,6 +236,41 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 		said += ", .python-version"
 	}
 	return said + say.With("; not followed: ", strings.Join(say.Few(left, 6, "%d more"), ", "), " (`-r FILE` follows one instead)")
+}
+
+// otherList names the list beside the one that torch stands in that fits where that does not,
+// with the project's further ones: what it keeps for older drivers and other GPUs.
+func (f planFlags) otherList(q planning.Question) []string {
+	lists := map[string][]pep508.Requirement{}
+	at, files := "", ""
+	for _, r := range q.Request.Requirements {
+		file, _, _ := strings.Cut(r.From, ":")
+		lists[file] = append(lists[file], r)
+		if r.Name == "torch" {
+			at = file
+		}
+	}
+	if f.wish.project == "" || at == "" {
+		return nil
+	}
+	var rest []pep508.Requirement
+	for _, file := range slices.Sorted(maps.Keys(lists)) {
+		if file != at {
+			rest, files = append(rest, lists[file]...), files+" -r "+file
+		}
+	}
+	runs := q.Runs()
+	for _, name := range others(f.wish.project) {
+		path := filepath.Join(f.wish.project, name)
+		if p, err := projectFile(path); err == nil && lists[path] == nil && p.Asks("torch") {
+			r := q.Request
+			r.Requirements = slices.Concat(p.Requirements, rest)
+			if c := runs(r); c != nil && c.Build != "cpu" {
+				return []string{fmt.Sprintf("`-r %s%s` fits: torch %s, build %s", path, files, c.Torch, c.Build)}
+			}
+		}
+	}
+	return nil
 }
 
 // missingModules says which submodules of a project are not here: what they ask for is not

@@ -44,6 +44,7 @@ type Loop struct {
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
 	Linked    func(name string) bool   // its wheels load beside some builds of torch alone
 	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
+	NoGPU     bool                     // none is here, and none is described
 	Partly    func(name string) bool   // without code for the GPU it goes on, and a part of it works
 	Later     func(name string) bool   // its sources build without CUDA's compiler, and compile their kernels at the first use
 	Plain     []string                 // frameworks that are added for what imports them: the matrix is not asked, and they decide of no build
@@ -171,8 +172,11 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 			}
 		case q.From != "" && l.Partly(q.Name):
 			partly = append(partly, q.Name)
-		case q.From != "" && len(q.Extras) == 0 && slices.ContainsFunc([]string{q.Name, q.Name + "-gpu"}, l.Framework):
+		case q.From != "" && (l.NoGPU || len(q.Extras) == 0) && slices.ContainsFunc([]string{q.Name, q.Name + "-gpu"}, l.Framework):
 			a.Plain = append(a.Plain, q.Name)
+			if len(q.Extras) > 0 {
+				a.say("%s is installed as it is asked for: what it brings for GPUs lies unused", where(q))
+			}
 		}
 	}
 	a.Plain = slices.Concat(a.Plain, source, partly)

@@ -188,6 +188,29 @@ func TestWhatWorksInPart(t *testing.T) {
 	}
 }
 
+// A framework's libraries for a GPU stop no project where none is here: it computes without.
+func TestLibrariesForAGPUThatIsNotHere(t *testing.T) {
+	f := files{}
+	f.wheel("jax", "0.5.3", "py3-none-any")
+	l := asks(t, f)
+	matrix := l.Resolve
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		if asksFor(r, "jax") {
+			return nil
+		}
+		return matrix(r)
+	}
+	l.Framework = func(name string) bool { return name == "jax" }
+	if a := propose(t, l, request(t, "torch", "jax[cuda12]==0.5.3")); a.Versions["jax"] != "" {
+		t.Errorf("a GPU is here: %+v", a)
+	}
+	l.NoGPU = true
+	a := propose(t, l, request(t, "torch", "jax[cuda12]==0.5.3"))
+	if said := strings.Join(a.Said, " "); a.Versions["jax"] != "0.5.3" || !strings.Contains(said, "jax[cuda12]==0.5.3 (requirements.txt:1) is installed as it is asked for") {
+		t.Errorf("%+v", a)
+	}
+}
+
 // A pin that has wheels for some Pythons alone decides the Python, and that is said.
 func TestPinsOrderThePythons(t *testing.T) {
 	f := files{}
