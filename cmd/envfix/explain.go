@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -34,8 +35,8 @@ EXAMPLES
   envfix explain DRV005
 
 EXIT STATUS
-  0  always, also where no message is known
-  2  usage, or input that cannot be read`,
+  0  also where no message is known
+  2  usage, or input that is empty or cannot be read`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "then", Usage: "`OUTPUT` of the command that the answer asked for: what it decides"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
@@ -45,11 +46,13 @@ EXIT STATUS
 }
 
 func explainAction(c *cli.Context) error {
-	var in io.Reader = os.Stdin
+	var in io.Reader
 	if text := strings.Join(c.Args().Slice(), " "); text != "" && text != "-" {
 		in = strings.NewReader(text)
-	} else if isTerminal(os.Stdin) {
-		return fail.Wrong("no text to explain", "`envfix explain \"CUDA error: …\"`, or pipe a log into it")
+	} else if piped := bufio.NewReader(os.Stdin); isTerminal(os.Stdin) || empty(piped) {
+		return fail.Wrong("no text to explain", "`envfix explain \"CUDA error: …\"`, or pipe a log into it: `python train.py 2>&1 | envfix explain`")
+	} else {
+		in = piped
 	}
 	_ = confine(c.Context) // without it the answers are the same
 	k := know.Embedded()
@@ -68,6 +71,12 @@ func explainAction(c *cli.Context) error {
 		return &fail.Error{Code: fail.Usage, Text: "standard input: " + err.Error(), Err: err}
 	}
 	return answer(c.App.Writer, c.Bool("json"), told, explainText(told, style(c.App.Writer)), fail.OK)
+}
+
+// empty reports whether a stream ends before it begins.
+func empty(r *bufio.Reader) bool {
+	_, err := r.Peek(1)
+	return err == io.EOF
 }
 
 // explainChecks answers for ids of checks, where the arguments are nothing else.
