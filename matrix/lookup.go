@@ -212,7 +212,7 @@ func (b *Build) Companion(name string) (version.Python, bool) {
 func (m *Matrix) Size(torch, build, os, arch string) (Size, bool) {
 	var like, disk Size
 	for _, s := range m.Sizes {
-		if s.DiskMB > 0 && disk.DiskMB == 0 {
+		if s.DiskMB > 0 && (disk.DiskMB == 0 || s.Build == build && disk.Build != build) {
 			disk = s
 		}
 		if s.Build != build || s.OS != os || s.Arch != arch {

@@ -124,7 +124,8 @@ func TestSizes(t *testing.T) {
 		{"2.15.0", "cu132", "x86_64", 3000, 5600, true},
 		{"2.7.1", "cu126", "x86_64", 2995, 5590, true},
 		{"2.14.1", "cu126", "x86_64", 2995, 5590, false}, // as 2.7.1, the newest cu126 that was measured
-		{"2.15.0", "cpu", "x86_64", 0, 0, false},
+		{"2.15.0", "cpu", "x86_64", 228, 870, false},     // its ratio is that of a CPU build elsewhere
+		{"2.15.0", "xpu", "x86_64", 0, 0, false},
 	} {
 		got, ok := m.Size(c.torch, c.build, "linux", c.arch)
 		if got.DownloadMB != c.download || got.DiskMB != c.disk || ok != c.measured {
