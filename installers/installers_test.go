@@ -150,6 +150,9 @@ func TestSteps(t *testing.T) {
 			"lists: root /usr/bin/apt-get update",
 			"python: root /usr/bin/apt-get install -y --no-install-recommends python3 python3-venv",
 		}},
+		{name: "no uv, and no network to bring it", machine: none, choice: choice(), target: plan.Target{Offline: true}, want: []string{
+			"uv: manual put uv on PATH: one file, the same on every Linux of this architecture; or use the folder that `envfix lock bundle` writes, which holds it: `--bundle DIR`",
+		}},
 		{name: "no Python that fits", machine: oldPython, choice: choice(), target: plan.Target{Offline: true}, want: []string{
 			"python: /usr/bin/uv --offline python install 3.12",
 			"venv: /usr/bin/uv --offline venv --no-project --python 3.12 {gen}",

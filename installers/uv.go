@@ -25,6 +25,11 @@ func (u uv) bring(b *builder) (string, bool) {
 	if unseen(b.r, b.h) {
 		return "uv", true
 	}
+	if b.src.offline && b.tools == "" {
+		b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv", Why: "there is none, and without a network it cannot be fetched",
+			Manual: &plan.Manual{Text: "put uv on PATH: one file, the same on every Linux of this architecture; or use the folder that `envfix lock bundle` writes, which holds it: `--bundle DIR`"}})
+		return "", false
+	}
 	python, ok := anyPython(b.h)
 	if b.t.Bring != "" && (!ok || b.t.Unpack) {
 		return u.fetched(b), true
