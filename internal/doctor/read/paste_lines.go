@@ -78,6 +78,7 @@ type look struct {
 	joined  bool       // it is two lines
 	again   bool       // it was here before
 	below   bool       // it is a log's, below a warning
+	code    bool       // it is a statement of a program
 	vain    string     // the variable that it says was set in vain
 	matched bool       // by a message
 	form    *know.Test // of the sentence
@@ -93,14 +94,15 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	r.whole = l
 	r.framed(l)
 	due, again := r.trials(l)
-	k := look{r: r, text: l, said: said, joined: joined, again: again, below: Quiet(l), vain: vain}
+	k := look{r: r, text: l, said: said, joined: joined, again: again, below: Quiet(l), vain: vain,
+		code: isSource(l) || framed().MatchString(r.prev) && (joined || strings.HasPrefix(l, " ") && !raised().MatchString(l))}
 	for i := range due {
 		if r.spent > 2*budget { // a line that looks like every message
 			break
 		}
 		k.trial(&due[i])
 	}
-	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !isSource(l) && !isStep(l) && !k.below {
+	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !k.code && !isStep(l) && !k.below {
 		r.printed(k.form, l, said)
 	}
 }
@@ -113,7 +115,7 @@ func (k *look) trial(t *trial) {
 	case test.Message >= 0:
 		k.message(t, test.Message)
 	case test.Clue >= 0:
-		if !k.harmless() && !k.again && r.read <= wordy && !isSource(k.text) {
+		if !k.harmless() && !k.again && r.read <= wordy && !k.code {
 			r.keep(t.test, k.text, k.said)
 		}
 	case k.joined:
@@ -143,7 +145,7 @@ func (k *look) message(t *trial, n int) {
 		return // it speaks of a fault
 	}
 	m := r.match(t, k.text)
-	if m == nil || supposed(k.text, m[0]) || isSource(k.text) || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
+	if m == nil || supposed(k.text, m[0]) || k.code || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
 		return
 	}
 	if k.matched = !k.joined || !already(r.c.Hits, k.said.Line); k.matched {
@@ -228,6 +230,9 @@ type frame struct {
 
 // inFrame is how many lines after its frame an exception stands.
 const inFrame = 4
+
+// framed is a line of a traceback after which it shows the statement.
+var framed = lazy.Regexp(`^\s*File "[^"]+", line \d+, in \S`)
 
 var frameLine = lazy.Regexp(`File "[^"]*[/\\](?:site|dist)-packages[/\\](\w+)[/\\]([^"]+)", line \d+`)
 

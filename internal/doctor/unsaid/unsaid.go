@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/say"
 	"envfix/matrix"
@@ -156,11 +157,20 @@ func bundled(e *evidence.Evidence) bool {
 // withoutTorch reports whether the program that sees no GPU does not use torch.
 func withoutTorch(e *evidence.Evidence) bool {
 	_, ollama := e.Has("ollama-no-gpu")
-	return ollama && e.Torch.Version == "" && !e.Torch.SeesNone()
+	said, _ := e.None()
+	by := speaker().FindStringSubmatch(said.Text)
+	return (ollama || by != nil && by[1] != "torch") && e.Torch.Version == "" && !e.Torch.SeesNone()
 }
 
+// speaker leads what a module says that fails: the kind of its exception.
+var speaker = lazy.Regexp(`^\W*([a-z]\w*)(?:\.\w+)*\.[A-Z]\w*(?:Error|Exception):`)
+
+// ofCUDA are words of torch that only its build for CUDA holds.
+var ofCUDA = lazy.Regexp(`No CUDA GPUs are available|Found no NVIDIA driver|CUDA (?:unknown error|initialization)`)
+
 func maybeCPUBuild(e *evidence.Evidence) (h hypothesis) {
-	if !e.Torch.CUDA.IsZero() || bundled(e) || withoutTorch(e) {
+	said, _ := e.None()
+	if !e.Torch.CUDA.IsZero() || bundled(e) || withoutTorch(e) || ofCUDA().MatchString(said.Text) {
 		return
 	}
 	if v := evidence.PythonVersion(e.Torch.Version); e.Torch.Label != "" && !v.IsZero() {
@@ -230,9 +240,17 @@ func maybeNoDriver(e *evidence.Evidence) (h hypothesis) {
 	if e.Machine.Driver != nil || !e.SMI.CUDA.IsZero() || !e.Says.SMIInside.IsZero() {
 		return
 	}
-	return hypothesis{likely: e.Torch.Version == "" || !e.Torch.CUDA.IsZero(), cause: "driver_missing",
+	return hypothesis{likely: !answered(e) && (e.Torch.Version == "" || !e.Torch.CUDA.IsZero()), cause: "driver_missing",
 		text: "the NVIDIA driver is missing or not loaded", test: "`nvidia-smi` fails then"}
 }
+
+// answered reports whether a driver answered that it has no GPU for this process.
+func answered(e *evidence.Evidence) bool {
+	said, _ := e.None()
+	return noneForIt().MatchString(said.Text)
+}
+
+var noneForIt = lazy.Regexp(`No CUDA GPUs are available|no CUDA-capable device|cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE`)
 
 func maybeContainer(e *evidence.Evidence) (h hypothesis) {
 	if e.Place.Container.IsZero() {
@@ -253,7 +271,7 @@ func maybeHidden(e *evidence.Evidence) (h hypothesis) {
 		return
 	}
 	show := say.Either(e.Machine.Platform.OS == "windows", "`$env:CUDA_VISIBLE_DEVICES`", "`printenv CUDA_VISIBLE_DEVICES`")
-	return hypothesis{
+	return hypothesis{likely: answered(e),
 		cause: "env_cuda_visible_devices", text: "a variable hides the GPU",
 		test: show + " prints -1, or a GPU that is not there",
 	}
