@@ -294,6 +294,9 @@ func installedTorch(patient *read.Case) (v, build string) {
 			v, build = version.SplitLocal(strings.TrimSuffix(old, ".dist-info"))
 		}
 	}
+	if v == "" {
+		v, build = version.SplitLocal(patient.Files.Bare)
+	}
 	return v, build
 }
 

@@ -409,6 +409,14 @@ var liveCases = []liveCase{
 		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
 		c.Machine.Notes = []string{"no NVIDIA kernel module was found" + machine.NotBuiltFor + "6.12.5-generic"}
 	}, "DRV001", []string{"6.12.5-generic", "linux-headers-6.12.5-generic", "dkms"}, false},
+	{"a package that takes torch among others, and not this one", func(c *read.Case) {
+		dist(c, "transformers", "5.8.0", `torch>=99; extra == "torch"`, `torch>=99; extra == "testing"`)
+	}, "PY042", []string{"transformers 5.8.0 wants torch", "works without it"}, true},
+	{"packages on a disk that is not mounted", func(c *read.Case) {
+		c.Files.Notes = []string{machine.PackagesAt + "/mnt/fast/sp"}
+		c.Torch, c.Packages, c.Files.Dists, c.Files.Imports, c.Around = read.Torch{}, nil, nil, nil, &machine.Around{}
+	}, "PY002", []string{"/mnt/fast/sp", "mount -a"}, false},
+	{"a setting for debugging", variable("CUDA_LAUNCH_BLOCKING", "1", bashrc), "", nil, true},
 	{"a UUID in capitals", func(c *read.Case) {
 		variable("CUDA_VISIBLE_DEVICES", "GPU-ABCDEF11-2222")(c)
 		c.Machine.GPUs[0].UUID = "GPU-abcdef11-2222-3333-4444-555555555555"

@@ -145,6 +145,9 @@ type LoadedLibrary struct {
 	Origins []Origin // what put Dir there; nil: nothing found
 }
 
+// PackagesAt is what a note says before the place that site-packages is a link to, which is not there.
+const PackagesAt = "site-packages leads to "
+
 // A LinkFault is what the dynamic loader would refuse of a library: one that it needs is
 // not there, or has not what it needs.
 type LinkFault struct {

@@ -59,6 +59,11 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), packages.Clashes(h, e.Dists)
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	f.Notes = leadNowhere(h)
+	for _, site := range python.SitePackages(h, e.Dir) {
+		if to := h.Target(site); to != "" && !h.Exists(site) {
+			f.Notes = append(f.Notes, machine.PackagesAt+text.Printable(to))
+		}
+	}
 	if venv {
 		if f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home); f.Python == machine.PythonOther {
 			f.Base = h.Resolved(python.Program(h, e.Dir))

@@ -88,7 +88,9 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 		return "" // the scheduler's: see noDevFiles
 	case noSuchUUID(e, entry):
 		here := text.Each(e.GPU().Visible(), func(g machine.GPU) string { return g.UUID })
-		if i := slices.IndexFunc(here, func(u string) bool { return entry != "GPU-" && strings.HasPrefix(strings.ToLower(u), strings.ToLower(entry)) }); i >= 0 {
+		if i := slices.IndexFunc(here, func(u string) bool {
+			return entry != "GPU-" && strings.HasPrefix(strings.ToLower(u), strings.ToLower(entry))
+		}); i >= 0 {
 			return fmt.Sprintf("%s names %s, in other letters than the driver: CUDA takes it, and torch counts no GPU; it is %s", name, entry, here[i])
 		}
 		return fmt.Sprintf("%s names %s, and no GPU here has that UUID: it and those after it are hidden; here is %s",

@@ -84,6 +84,16 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 			f.Says("no torch in this environment, and this is a cluster's login node: the GPUs are in other nodes").
 				Do(e.Machine.InJob("envfix doctor")+" looks there", "a plan for them is made here, too: `envfix plan --gpu A100 --driver 550.54.15`")
 		}
+		var notes []string
+		if e.Files != nil {
+			notes = e.Files.Notes
+		}
+		for _, note := range notes {
+			if to, leads := strings.CutPrefix(note, machine.PackagesAt); leads {
+				f.Says("no torch in this environment: its packages are a link to %s, which is not there", to).
+					Do("bring "+to+" back (a disk that is not mounted? `findmnt`, `sudo mount -a`)", "or `envfix apply` makes the environment anew")
+			}
+		}
 		if e.Around == nil {
 			f.As(evidence.Note).Says("whether torch is there, nobody looked").Do("on that machine: `envfix doctor`, or `envfix apply`, which installs the one that fits")
 		}

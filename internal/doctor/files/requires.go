@@ -150,7 +150,7 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		}
 		t.said = []evidence.Quote{evidence.Fact("%s/direct_url.json", d.Info)}
 		t.text = fmt.Sprintf("%s %s is installed in place from %s, which is not there: Python does not find it", d.Name, d.Version, d.Gone)
-	case d.ABI != "" && d.Name != "torch" && ours:
+	case d.ABI != "" && ours:
 		t.check, t.proof = "PY027", evidence.Proven
 		t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
 		t.text = fmt.Sprintf("%s %s is for another Python: its machine code is %s", d.Name, d.Version, d.ABI)
@@ -200,14 +200,22 @@ func (u unmet) pinned() bool {
 	return (u.of.Name == "torch" || ofRelease().MatchString(u.of.Name)) && ofRelease().MatchString(u.Name)
 }
 
-// unmet lists them all; an extra counts where another package asks for it.
+// offersTorch matches what a package takes torch for that works with other frameworks too, as
+// transformers: of a torch that it does not take it says so at most, and does without.
+var offersTorch = lazy.Regexp(`^torch[ (<>=!~][^;]*;\s*extra == ["']torch["']$`)
+
+// unmetOf lists them all; an extra counts where another package asks for it.
 func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) (out []unmet) {
 	done := map[string]bool{}
 	var look func(d machine.DistFiles, extras []string, depth int)
 	look = func(d machine.DistFiles, extras []string, depth int) {
 		for _, line := range d.Requires {
+			asked := extras
 			if _, marker, _ := strings.Cut(line, ";"); len(extras) == 0 && strings.Contains(marker, "extra") {
-				continue // nobody asked for that
+				if !offersTorch().MatchString(line) || first["torch"].Name == "" {
+					continue // nobody asked for that
+				}
+				asked = []string{"torch"}
 			}
 			r, err := pep508.Parse(line, "")
 			if err != nil || r.URL != "" || done[d.Name+" "+line] {
@@ -216,7 +224,7 @@ func unmetOf(e *evidence.Evidence, first map[string]machine.DistFiles) (out []un
 			have, there := presentOf(e, first, r.Name)
 			met := there && admits(r.Spec, evidence.Public(cmp.Or(have.Module, have.Version)))
 			switch { // a marker is read last: it costs the most, and most are met
-			case met && (len(r.Extras) == 0 || depth >= 4), !counts(e, r.Marker, extras):
+			case met && (len(r.Extras) == 0 || depth >= 4), !counts(e, r.Marker, asked):
 			case met:
 				look(have, r.Extras, depth+1)
 			default:
@@ -299,9 +307,12 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 			}
 			out.Find("PY007", evidence.Proven, said...).Say(text).Do(fix...).Mends(e.Repair().Rebuild(u.of.Info))
 		case companion && u.have.Name != "" || slices.Contains(companions, u.Name) || u.Name == "torch" || u.Name == "triton":
-			out.Find("PY042", evidence.Proven, said...).Say(text).
+			f := out.Find("PY042", evidence.Proven, said...).Say(text).
 				Do(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.Repair().TorchAgain(), u.of.Name),
 					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
+			if offersTorch().MatchString(u.line) {
+				f.Says("%s: it works without it (\"PyTorch was not found\"), or fails", text).As(evidence.Warning)
+			}
 		case ofTorch[u.of.Name] && ofTorch[u.Name]:
 			f := out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").
 				Do(fmt.Sprintf("`pip install \"%s%s\"`", u.Name, u.Spec)).Mends(e.Repair().Rebuild(u.of.Info))

@@ -8,6 +8,7 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY044"}, Find: pythonHome},
 	{Checks: []string{"LD005"}, Find: gonePath},
 	{Checks: []string{"ACC025"}, Find: noSuchValue},
+	{Checks: []string{"PERF011"}, Find: debugging},
 	{Checks: []string{"PY021"}, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},

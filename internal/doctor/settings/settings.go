@@ -104,6 +104,17 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
+// debugging: with it every call waits until the GPU has done it.
+func debugging(e *evidence.Evidence, out *evidence.Findings) {
+	v := e.Machine.Env["CUDA_LAUNCH_BLOCKING"]
+	if e.Pasted || v == "" || v == "0" {
+		return
+	}
+	f := out.Find("PERF011", evidence.Likely, e.From.Env["CUDA_LAUNCH_BLOCKING"]).
+		Says("CUDA_LAUNCH_BLOCKING=%s, a setting for debugging: every kernel is waited for, and all computes slower", v).As(evidence.Note)
+	e.Repair().Unset(f, "CUDA_LAUNCH_BLOCKING")
+}
+
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
 func activeGone(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files == nil {
@@ -125,8 +136,9 @@ func activeGone(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	for _, note := range e.Files.Notes {
 		if to, leads := strings.CutPrefix(note, name+" leads to "); leads {
-			f.Says("the environment that is active, %s, is a link to %s, which is not there: `python` of this shell is another one", v, to).
-				Do("bring "+to+" back (a disk that is not mounted? `findmnt`, `sudo mount -a`)", "or `envfix apply` makes an environment in its place")
+			f.Says("the environment that is active, %s, is a link to %s, which is not there or closed to this user: `python` of this shell is another one", v, to).
+				Do("`namei -l "+v+"` shows where the way ends",
+					"bring "+to+" back (a disk that is not mounted? `findmnt`, `sudo mount -a`)", "or `envfix apply` makes an environment in its place")
 		}
 	}
 }

@@ -145,7 +145,7 @@ func SitePackages(h *sysroot.Host, dir string) (out []string) {
 			continue
 		}
 		for _, name := range h.Names(dir + "/" + lib) {
-			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor().MatchString(name) && h.IsDir(site) {
+			if site := dir + "/" + lib + "/" + name + "/site-packages"; pythonMinor().MatchString(name) && (h.IsDir(site) || h.Link(site) != "") {
 				out = append(out, site)
 			}
 		}

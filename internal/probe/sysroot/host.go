@@ -67,6 +67,13 @@ func New(o Options) *Host {
 	if h.OS == "windows" {
 		h.Home = h.Env["USERPROFILE"]
 	}
+	for _, file := range []string{h.Home + "/.nccl.conf", "/etc/nccl.conf"} { // NCCL's, of which the environment wins
+		for line := range strings.Lines(h.Text(file)) {
+			if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && strings.HasPrefix(name, "NCCL_") && h.Env[name] == "" {
+				h.Env[name] = value
+			}
+		}
+	}
 	return h
 }
 

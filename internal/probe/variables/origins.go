@@ -140,6 +140,9 @@ func setters(h *sysroot.Host) []setter {
 	}
 	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".sh", ShellText)...)
 	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".csh", fishText)...)
+	for _, f := range []string{"~/.nccl.conf", "/etc/nccl.conf"} {
+		list = append(list, setter{machine.OriginProfile, "", f, ShellText})
+	}
 	list = append(list, setter{machine.OriginEnvironment, "", "/etc/environment", ShellText})
 	for _, d := range []string{"/etc/environment.d", "/run/environment.d", "/usr/lib/environment.d"} {
 		list = append(list, settersIn(h, machine.OriginEnvironmentD, d, ".conf", ShellText)...)
