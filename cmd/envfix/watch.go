@@ -14,7 +14,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
-	"envfix/internal/proc"
 	"envfix/internal/say"
 	"envfix/internal/ui"
 
@@ -73,7 +72,6 @@ func watchAction(c *cli.Context) error {
 		return fail.New(fail.Failed, err.Error(), "`envfix watch` lists the processes that use a GPU")
 	}
 	defer w.Stop()
-	argv := proc.Self.Of(f.pid).Args() // while it is there
 	if isTerminal(stdout()) && !f.json && !f.once && os.Getenv("TERM") != "dumb" {
 		err = watchScreen(c.Context, w)
 	} else {
@@ -81,7 +79,7 @@ func watchAction(c *cli.Context) error {
 	}
 	if t := w.Trace(); t != nil && !f.json && !f.once { // the verdict that --pid promises
 		if t.NoGPU() {
-			t.Doctor = diagnose(t, argv)
+			t.Doctor = diagnose(t, w.Job)
 		}
 		fmt.Fprint(stderr(), ui.Verdict(verdict.Judge(t), 0, style(stderr())))
 	}

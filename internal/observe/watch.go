@@ -19,6 +19,7 @@ import (
 type Watch struct {
 	gpus    *gpuLane
 	rec     *Recorder // of the job with --pid
+	Job     []string  // its command line
 	spy     *spy      // of one that envfix did not start
 	w       *watcher  // of the whole machine without
 	prior   map[int]counters
@@ -45,6 +46,7 @@ func StartWatch(o Options, pid int) (*Watch, error) {
 	w.gpus = startGPUs(o)
 	if pid > 0 {
 		l := o.laneOf(pid)
+		w.Job = proc.Self.Of(pid).Args() // while it is there
 		w.rec = newRecorder(pid, false, l, w.gpus, proc.Self.Of(pid).Env())
 		w.w = w.rec.w
 		if l == nil && strings.HasPrefix(proc.Self.Of(pid).Name(), "python") {

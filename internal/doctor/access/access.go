@@ -87,14 +87,7 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 	case entry == "NoDevFiles":
 		return "" // the scheduler's: see noDevFiles
 	case noSuchUUID(e, entry):
-		here := text.Each(e.GPU().Visible(), func(g machine.GPU) string { return g.UUID })
-		if i := slices.IndexFunc(here, func(u string) bool {
-			return entry != "GPU-" && strings.HasPrefix(strings.ToLower(u), strings.ToLower(entry))
-		}); i >= 0 {
-			return fmt.Sprintf("%s names %s, in other letters than the driver: CUDA takes it, and torch counts no GPU; it is %s", name, entry, here[i])
-		}
-		return fmt.Sprintf("%s names %s, and no GPU here has that UUID: it and those after it are hidden; here is %s",
-			name, entry, strings.Join(here[:min(len(here), 4)], ", "))
+		return hidesByUUID(e, name, entry)
 	case entry == "all" && name != hiding[0], strings.HasPrefix(entry, "MIG"):
 		return ""
 	case strings.HasPrefix(entry, "GPU-"):
@@ -114,6 +107,18 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 		return fmt.Sprintf("%s=%q names a GPU that is not there: it and those after it are hidden", name, value)
 	}
 	return ""
+}
+
+// hidesByUUID says what a UUID does that no GPU here has, letter by letter.
+func hidesByUUID(e *evidence.Evidence, name, entry string) string {
+	here := text.Each(e.GPU().Visible(), func(g machine.GPU) string { return g.UUID })
+	if i := slices.IndexFunc(here, func(u string) bool {
+		return entry != "GPU-" && strings.HasPrefix(strings.ToLower(u), strings.ToLower(entry))
+	}); i >= 0 {
+		return fmt.Sprintf("%s names %s, in other letters than the driver: CUDA takes it, and torch counts no GPU; it is %s", name, entry, here[i])
+	}
+	return fmt.Sprintf("%s names %s, and no GPU here has that UUID: it and those after it are hidden; here is %s",
+		name, entry, strings.Join(here[:min(len(here), 4)], ", "))
 }
 
 var leadingNumber = lazy.Regexp(`^\+?(\d+)`)
