@@ -80,21 +80,9 @@ func governing() string {
 // requirements are given, and --no-lock is not. The plan is nil where none does.
 func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 	home := say.Either(f.lock.bundle != "", f.lock.bundle, governing())
-	follows := !f.lock.none && len(q.Request.Requirements) == 0 && home != ""
-	switch {
-	case len(f.lock.groups) > 0 && !follows:
-		return nil, fail.Wrong("`--group` chooses a group of "+lock.File+", and this follows none",
-			"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group")
-	case f.lock.none || len(q.Request.Requirements) > 0:
-		return nil, nil
-	case f.lock.bundle != "" && !pathExists(filepath.Join(f.lock.bundle, lock.File)):
-		return nil, fail.Wrong(fmt.Sprintf("there is no %s in %s: it is no folder that `envfix lock bundle` filled", lock.File, f.lock.bundle),
-			"`envfix lock bundle DIR` fills one, where there is a network")
-	case home == "" && f.lock.profile != "":
-		return nil, fail.Wrong("`--profile` names a profile of "+lock.File+", and there is none here or above",
-			"`envfix lock` makes one")
-	case home == "":
-		return nil, nil
+	wished := f.lock.none || len(q.Request.Requirements) > 0
+	if err := f.lock.follows(home, wished); err != nil || wished || home == "" {
+		return nil, err
 	}
 	if f.lock.wish != "" {
 		return nil, fail.Wrong(fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File),
@@ -121,4 +109,22 @@ func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 		q.Target.Offline = true
 	}
 	return q.Locked(locked, chosen.OtherDriver)
+}
+
+// follows refuses flags about a lock where none is followed: a wish decides, or no folder has one.
+func (l followFlags) follows(home string, wished bool) error {
+	switch {
+	case len(l.groups) > 0 && (wished || home == ""):
+		return fail.Wrong("`--group` chooses a group of "+lock.File+", and this follows none",
+			"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group")
+	case wished:
+		return nil
+	case l.bundle != "" && !pathExists(filepath.Join(l.bundle, lock.File)):
+		return fail.Wrong(fmt.Sprintf("there is no %s in %s: it is no folder that `envfix lock bundle` filled", lock.File, l.bundle),
+			"`envfix lock bundle DIR` fills one, where there is a network")
+	case home == "" && l.profile != "":
+		return fail.Wrong("`--profile` names a profile of "+lock.File+", and there is none here or above",
+			"`envfix lock` makes one")
+	}
+	return nil
 }

@@ -66,17 +66,8 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 		f.wish.said = append(f.wish.said, fmt.Sprintf("the project's file names CUDA %s, which is not followed: there is no GPU", q.Request.CUDA))
 		q.Request.CUDA = ""
 	}
-	for {
-		like, is := errors.AsType[*resolver.NameError](resolver.Misnamed(q.Matrix, q.Request))
-		if !is {
-			break
-		}
-		if like.From == "" { // before an index hears of it: somebody may have taken the name
-			return q, w, fail.Wrap(fail.Usage, like)
-		}
-		q.Request.AsNamed = append(q.Request.AsNamed, like.Name)
-		f.wish.said = append(f.wish.said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written",
-			like.From, like.Name, like.Meant))
+	if err = f.wish.takeNames(&q); err != nil {
+		return q, w, err
 	}
 	if q.Target, err = f.where(q.Machine); err != nil {
 		return q, w, err
@@ -104,6 +95,23 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 		}
 	}
 	return q, w, nil
+}
+
+// takeNames takes the names that only a file says as they are written, and refuses those that
+// the command line mistypes before an index hears of them: somebody may have taken the name.
+func (w *wishFlags) takeNames(q *planning.Question) error {
+	for {
+		like, is := errors.AsType[*resolver.NameError](resolver.Misnamed(q.Matrix, q.Request))
+		switch {
+		case !is:
+			return nil
+		case like.From == "":
+			return fail.Wrap(fail.Usage, like)
+		}
+		q.Request.AsNamed = append(q.Request.AsNamed, like.Name)
+		w.said = append(w.said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written",
+			like.From, like.Name, like.Meant))
+	}
 }
 
 // remembered is what was asked for when the environment was made: nil for another

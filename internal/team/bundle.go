@@ -68,8 +68,22 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 	if err := os.MkdirAll(filepath.Join(dir, BundleWheels), 0o755); err != nil {
 		return 0, fail.Wrap(fail.Preflight, err)
 	}
+	sums, err := fetchAll(ctx, t, facts, append(all, tools...), filepath.Join(dir, BundleWheels), tell)
+	if err != nil {
+		return 0, err
+	}
+	if len(tools) > 0 {
+		if err := writeFile(filepath.Join(dir, toolsFile), toolsText(tools)); err != nil {
+			return 0, err
+		}
+	}
+	return len(sums), t.finishBundle(dir, l, sums)
+}
+
+// fetchAll fetches the packages' files into dir, tells what came, and returns their SHA-256 by name.
+func fetchAll(ctx context.Context, t *Team, facts *fileFacts, packages []lock.Package, dir string, tell func(Receipt)) (map[string]string, error) {
 	sums, files, r := map[string]string{}, []lock.Wheel(nil), Receipt{}
-	for _, k := range append(all, tools...) {
+	for _, k := range packages {
 		for _, w := range k.Files() {
 			if sums[w.Name] == "" {
 				sums[w.Name], files, r.Total = w.Hashes.SHA256, append(files, w), r.Total+w.Size
@@ -81,17 +95,12 @@ func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mi
 		r.File, r.Size = w.Name, w.Size
 		tell(r)
 		facts.came = func(n int64) { r.Got += n; tell(r) }
-		if err := t.fetch(ctx, facts, w, filepath.Join(dir, BundleWheels, w.Name)); err != nil {
-			return 0, err
+		if err := t.fetch(ctx, facts, w, filepath.Join(dir, w.Name)); err != nil {
+			return nil, err
 		}
 		r.Got = before + w.Size // also where it was there
 	}
-	if len(tools) > 0 {
-		if err := writeFile(filepath.Join(dir, toolsFile), toolsText(tools)); err != nil {
-			return 0, err
-		}
-	}
-	return len(sums), t.finishBundle(dir, l, sums)
+	return sums, nil
 }
 
 // vouched refuses files that lie where neither the data nor the user nor the installer's

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -167,10 +168,7 @@ func jobOf(c *resolver.Choice, wish []pep508.Requirement, channel string) lock.J
 		open = fromChannel(&j, c)
 	}
 	for _, q := range wish {
-		asked := q.Text
-		if a := c.Ask[q.Name]; a != "" {
-			asked = a // jax[cuda13] in place of jax, which computes on the CPU
-		}
+		asked := cmp.Or(c.Ask[q.Name], q.Text) // jax[cuda13] in place of jax, which computes on the CPU
 		if v, chosen := c.Packages[q.Name]; (!chosen || v == "") && !slices.Contains(open, q.Name) {
 			j.Requirements = append(j.Requirements, asked)
 		}
