@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -74,7 +75,7 @@ func (b *builder) copySteps(exe string, packs []string, disk int64) {
 	if len(packs) == 0 {
 		return
 	}
-	b.add(plan.Step{ID: "copy", Title: fmt.Sprintf("copy the %s that %s", text.Count(len(packs), "package"), verb(len(packs), "stays", "stay")), Disk: disk,
+	b.add(plan.Step{ID: "copy", Title: fmt.Sprintf("copy the %s that %s", text.Count(len(packs), "package"), say.Either(len(packs) == 1, "stays", "stay")), Disk: disk,
 		Why:  "their files, each compared with the hash that it was installed with",
 		Copy: &plan.Copy{Dir: b.t.Dir, Packages: packs}})
 	from := []string{"--no-index", "--find-links", plan.CopiedDir, "--no-deps", "-r", plan.CopiedDir + "/requirements.txt"}

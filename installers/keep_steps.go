@@ -74,10 +74,6 @@ func (b *builder) sizeOf(name string) int64 {
 	return d.Bytes
 }
 
-func verb(n int, one, more string) string {
-	return say.Either(n == 1, one, more)
-}
-
 // again is one call of the installer that resolves nothing.
 func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
 	return &plan.Run{Argv: append(b.tool.again(b, exe, wheels), args...), Env: b.src.online(b.tool)}

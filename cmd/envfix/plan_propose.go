@@ -81,7 +81,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
 		Override: text.Each(l.Override, pep508.Requirement.Line),
 		Build:    text.Each(a.Build, func(s propose.Source) string { return s.Name + "==" + s.Version }),
-		Limits:   a.BuildLimits()}
+		Limits:   xslices.Once(text.Each(a.Build, func(s propose.Source) []string { return s.Limits })...)}
 }
 
 // kept is what is known of a question: the answer that was kept, or a new one.

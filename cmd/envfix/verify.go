@@ -93,7 +93,7 @@ func verifyAction(c *cli.Context) error {
 // the data and with what it proved when it was made.
 func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir, bin string, w io.Writer) error {
 	others := installedOf(dir, "tensorflow", "jax", "onnxruntime", "cupy")
-	modules := append(companions(dir), others...)
+	modules := slices.Concat([]string{"torch"}, installedOf(dir, "torchvision", "torchaudio"), others)
 	if len(others) > 0 && len(installedOf(dir, "torch")) == 0 {
 		modules = others
 	}
@@ -162,11 +162,6 @@ type verifyAnswer struct {
 	GPUs   []apply.GPUProof `json:"gpus"`
 	Wrong  []string         `json:"wrong"`
 	NotRun []string         `json:"not_run"`
-}
-
-// companions names what the environment in dir holds of torch and its companions.
-func companions(dir string) []string {
-	return append([]string{"torch"}, installedOf(dir, "torchvision", "torchaudio")...)
 }
 
 // installedOf are those of some packages, under any name for a GPU, that the

@@ -60,7 +60,7 @@ func (r *run) intend(ctx context.Context, i int) error {
 	r.say("step %d of %d: %s", i+1, len(r.plan.Steps), s.Title)
 	return inOrder(
 		point(s.ID+":before-intent"),
-		func() error { return r.record(Entry{State: Intent, Step: s.ID, Note: half(s)}) },
+		func() error { return r.record(Entry{State: Intent, Step: s.ID, Note: say.If(s.Root, rootNote)}) },
 		point(s.ID+":after-intent"))
 }
 
@@ -73,10 +73,6 @@ func (r *run) done(ctx context.Context, i int) error {
 	}
 	return inOrder(point(s.ID+":after-effect"), ended, point(s.ID+":before-record"),
 		func() error { return r.record(Entry{State: Done, Step: s.ID}) })
-}
-
-func half(s plan.Step) string {
-	return say.If(s.Root, rootNote)
 }
 
 // act does what the step is.

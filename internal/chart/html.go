@@ -41,7 +41,7 @@ func (m *Map) HTML() string {
 			b.WriteString("<tbody>")
 			vendor = r.Vendor
 		}
-		b.WriteString("<tr" + class("", r.Chosen) + `><th scope="row"><b>` + esc(r.head()) + `</b> ` + esc(r.second()) + `</th>`)
+		b.WriteString("<tr" + class("", r.Chosen) + `><th scope="row"><b>` + esc(cmp.Or(r.Code, r.Name)) + `</b> ` + esc(r.second()) + `</th>`)
 		for i, c := range r.Cells {
 			m.cell(&b, r, m.Columns[i], c, first)
 			first = false
@@ -77,10 +77,6 @@ func short(build string) string {
 		return digits[:len(digits)-1] + "." + digits[len(digits)-1:]
 	}
 	return strings.TrimPrefix(build, "rocm")
-}
-
-func (r Row) head() string {
-	return cmp.Or(r.Code, r.Name)
 }
 
 func (r Row) second() string {

@@ -152,7 +152,7 @@ func answer(x *resolver.Session, c *Class, r resolver.Request, change bool) (*se
 	s := &served{Class: c, brief: b, options: b.Options, change: map[Pair]string{}}
 	if b.Choice == nil && b.Then != nil {
 		for _, o := range b.Options {
-			s.change[Pair{o.Torch, o.Build}] = driverWords(b.Driver)
+			s.change[Pair{o.Torch, o.Build}] = "driver: " + b.Driver.Action + say.With(", branch ", b.Driver.Branch, "")
 		}
 	}
 	if !change || b.Choice == nil {
@@ -172,10 +172,6 @@ func answer(x *resolver.Session, c *Class, r resolver.Request, change bool) (*se
 		}
 	}
 	return s, nil
-}
-
-func driverWords(d resolver.DriverChoice) string {
-	return say.Either(d.Branch == "", "driver: "+d.Action, fmt.Sprintf("driver: %s, branch %s", d.Action, d.Branch))
 }
 
 // unserved says why a class has no answer, with the way out.

@@ -104,11 +104,7 @@ func proof(p *plan.Plan, shell string) string {
 	if p.Build == "xpu" {
 		code = "import torch; print(torch.__version__, torch.xpu.is_available())"
 	}
-	return line([]string{"{gen}/" + bin(shell) + "/python", "-c"}, shell) + fmt.Sprintf(" %q", code)
-}
-
-func bin(shell string) string {
-	return say.Either(shell == "PowerShell", "Scripts", "bin")
+	return line([]string{say.Either(shell == "PowerShell", "{gen}/Scripts/python", "{gen}/bin/python"), "-c"}, shell) + fmt.Sprintf(" %q", code)
 }
 
 // line is a command for a shell, with the environment in .venv. Both shells take a

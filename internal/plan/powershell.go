@@ -144,7 +144,9 @@ func (s *psScript) step(i int, step Step) {
 	case step.Run != nil:
 		s.run(*step.Run)
 	case step.Write != nil:
-		s.write(*step.Write)
+		// without the mark of its encoding, which Set-Content of PowerShell 5.1 puts before it
+		s.Add("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(%s), %s)\n",
+			psWord(step.Write.Path), text.PowerShell(step.Write.Content))
 	case step.Manual != nil:
 		s.manual(i, step)
 	case step.Verify != nil:
@@ -174,12 +176,6 @@ func (s *psScript) run(r Run) {
 		line = text.Form("try { %s } catch { Write-Warning 'see whether these are the complaints of the old environment' }", line)
 	}
 	s.Add("  %s\n", line)
-}
-
-// write writes a file without the mark of its encoding, which Set-Content of
-// PowerShell 5.1 puts before it.
-func (s *psScript) write(w Write) {
-	s.Add("  [IO.File]::WriteAllText($ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath(%s), %s)\n", psWord(w.Path), text.PowerShell(w.Content))
 }
 
 func (s *psScript) manual(i int, step Step) {

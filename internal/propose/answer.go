@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
-	"envfix/internal/text"
-	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -62,11 +60,6 @@ func (a *Answer) Pins() (pins []string) {
 		}
 	}
 	return pins
-}
-
-// BuildLimits are what the tools are held to that build what has only source.
-func (a *Answer) BuildLimits() []string {
-	return xslices.Once(text.Each(a.Build, func(s Source) []string { return s.Limits })...)
 }
 
 // ofBuild reports whether the build of torch decides the version of a package.

@@ -215,7 +215,8 @@ func (x *Index) project(w http.ResponseWriter, r *http.Request, name string, fau
 	asJSON := strings.Contains(r.Header.Get("Accept"), jsonType) && !slices.Contains(faults, HTMLOnly)
 	if asJSON || slices.Contains(faults, JSONOnly) {
 		b, err := json.Marshal(map[string]any{
-			"meta": map[string]string{"api-version": "1.1"}, "name": name, "files": files, "versions": versions(wheels),
+			"meta": map[string]string{"api-version": "1.1"}, "name": name, "files": files,
+			"versions": xslices.Once(text.Each(wheels, func(w Wheel) string { return w.Version })),
 		})
 		if err != nil {
 			panic(err)
@@ -224,10 +225,6 @@ func (x *Index) project(w http.ResponseWriter, r *http.Request, name string, fau
 		return
 	}
 	body(w, r, faults, "text/html", page(name, files))
-}
-
-func versions(wheels []Wheel) []string {
-	return xslices.Once(text.Each(wheels, func(w Wheel) string { return w.Version }))
 }
 
 func entry(w Wheel, faults []Fault) jsonFile {

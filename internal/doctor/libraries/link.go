@@ -52,7 +52,7 @@ func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 		check = "IDX003"
 	}
 	f := out.Find(check, evidence.Proven, evidence.Fact("%s needs %s", l.By, l.Library), evidence.Fact("%s: %s", l.Path, l.Why)).
-		Says("%s cannot be loaded, %s: `import %s` fails", l.Path, l.Why, cmp.Or(importer(l), "torch")).
+		Says("%s cannot be loaded, %s: `import %s` fails", l.Path, l.Why, cmp.Or(say.If(l.By == l.Path, l.Dist), "torch")).
 		Mends(e.Repair().Rebuild(l.Path)).As(evidence.Error)
 	if strings.Contains(l.Why, "noexec") || strings.Contains(l.Why, "musl") {
 		f.Mend = evidence.Mend{}
@@ -71,12 +71,6 @@ func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	default:
 		f.Do("remove it, or bring the package again that it belongs to")
 	}
-}
-
-// importer is the package of an extension that cannot be loaded itself; "": what cannot is a
-// library that torch loads.
-func importer(l machine.LinkFault) string {
-	return say.If(l.By == l.Path, l.Dist)
 }
 
 // otherExtension: machine code that asks torch for what this torch does not have.

@@ -123,7 +123,7 @@ func noPythonWheel(e *evidence.Evidence, out *evidence.Findings, h *evidence.Hit
 	switch {
 	case python != "" && e.Python().Out(v, python):
 		out.Find("PY012", evidence.Likely.Exact(), h.At, e.From.Python).
-			Says("torch %s has no wheel for Python %s", orNewest(v), python).
+			Says("torch %s has no wheel for Python %s", cmp.Or(v, "of this index"), python).
 			Do(e.Python().Fix(v)...)
 	case want && label != "" && !labelExists(e, v, label):
 		out.Find("IDX002", evidence.Likely, h.At).Says("torch %s has no %s build", v, label).Do(indexFix(e, label)...)
@@ -156,10 +156,6 @@ func extraIndex(e *evidence.Evidence, out *evidence.Findings) {
 // Source: pytorch/pytorch issue 107302 (NumPy 2 from torch 2.3 on).
 func intelMacFix(e *evidence.Evidence, last string) []string {
 	return append(e.Python().For(last), "there: `pip install torch=="+last+" \"numpy<2\"`")
-}
-
-func orNewest(v string) string {
-	return cmp.Or(v, "of this index")
 }
 
 func aarch64Has(e *evidence.Evidence, v, label string) bool {
