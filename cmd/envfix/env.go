@@ -13,6 +13,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 
@@ -127,12 +128,8 @@ const wslLibraries = "/usr/lib/wsl/lib"
 func assignments(h machine.Machine, dir, bin string, fixes []plan.EnvFix) []ui.Assignment {
 	sep := string(os.PathListSeparator)
 	path := strings.Split(os.Getenv("PATH"), sep)
-	var out []ui.Assignment
-	if _, err := os.Stat(filepath.Join(dir, "pyvenv.cfg")); err == nil {
-		out = append(out, ui.Assignment{Name: "VIRTUAL_ENV", Value: dir})
-	} else {
-		out = append(out, ui.Assignment{Name: "CONDA_PREFIX", Value: dir})
-	}
+	kind := say.Either(pathExists(filepath.Join(dir, "pyvenv.cfg")), "VIRTUAL_ENV", "CONDA_PREFIX")
+	out := []ui.Assignment{{Name: kind, Value: dir}}
 	first := []string{bin}
 	if h.Platform.Environment == machine.WSL2 && !slices.Contains(path, wslLibraries) {
 		first = append(first, wslLibraries) // nvidia-smi lies there
