@@ -1,5 +1,6 @@
 // Gates is the check by which text and requests leave the program through one place each:
 //
+//	go run ./internal/ci/gates PACKAGES
 //	go build -o gates ./internal/ci/gates && go vet -vettool=gates PACKAGES
 //
 // A string that has no place of its own cannot be given to a [envfix/internal/text.Doc], the
@@ -14,12 +15,12 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/multichecker"
 	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/analysis/unitchecker"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-func main() { unitchecker.Main(gates) }
+func main() { multichecker.Main(gates) }
 
 var gates = &analysis.Analyzer{
 	Name:     "gates",
