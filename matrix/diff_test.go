@@ -44,7 +44,7 @@ func TestDiff(t *testing.T) {
 		name, file, old, new string
 		want                 []string
 	}{
-		{"nothing", "matrix.yaml", "2026.11.2", "2026.11.3", nil},
+		{"nothing", "matrix.yaml", `version: "` + m.Version + `"`, `version: "2099.1.1"`, nil},
 		{"a row moved", "torch/2.15.yaml", "releases:", "# a comment\n\nreleases:", nil},
 		{"a date", "torch/2.15.yaml", "2026-10-28", "2026-10-29", []string{"torch 2.15.0: date: 2026-10-28 → 2026-10-29"}},
 		{"a library of a set", "torch/2.15.yaml", `cudnn: "9.26.0.51", nccl: "2.30.7", triton: "3.9.0", cubins: "7.5 `, `cudnn: "9.26.0.52", nccl: "2.30.7", triton: "3.9.0", cubins: "7.5 `,
