@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"maps"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -56,5 +58,45 @@ func TestCheckOfPlaces(t *testing.T) {
 		if got := e.ways(remedy{check: id, fix: []string{"other words"}}, nil); len(got) != 1 || got[0] != "other words" {
 			t.Errorf("%s: %q", id, got)
 		}
+	}
+}
+
+// What a way out leaves blank is filled in somewhere, and one that is written for Windows
+// or macOS asks nothing of Linux: no fixture walks to every one of them.
+func TestWaysAsWritten(t *testing.T) {
+	k := know.Embedded()
+	known := map[string]bool{"{torch}": true, "{conda}": true, "{pair}": true, "{python}": true}
+	for _, b := range blanks {
+		known[b.word] = true
+	}
+	named, seen := regexp.MustCompile(`\{[a-z-]+\}`), 0
+	look := func(of string, fix []string, places map[string][]string) {
+		every := map[string][]string{"": fix}
+		maps.Copy(every, places)
+		for place, ways := range every {
+			for _, way := range ways {
+				seen++
+				for _, word := range named.FindAllString(way, -1) {
+					if !known[word] {
+						t.Errorf("%s: nothing fills %s in %q", of, word, way)
+					}
+				}
+				if bad := forLinux.FindString(way); bad != "" && (place == "windows" || place == "macos" && bad != "sudo " && !strings.HasPrefix(bad, "export")) {
+					t.Errorf("%s: %q of fix-%s is Linux's", of, way, place)
+				}
+			}
+		}
+	}
+	for _, m := range k.Messages {
+		look(m.ID, m.Fix, m.Places)
+	}
+	for id, c := range k.Checks {
+		look(id, c.Fix, c.Places)
+	}
+	for _, c := range k.Clues {
+		look(c.ID, c.Fix, c.Places)
+	}
+	if seen < 1000 {
+		t.Errorf("%d ways were read", seen)
 	}
 }
