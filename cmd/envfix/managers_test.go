@@ -6,12 +6,16 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"envfix/internal/managers"
+	"envfix/internal/mcpserver"
+	"envfix/internal/schema"
 )
 
 // What a manager can do stands in its row: nobody else asks for it by name.
@@ -102,4 +106,22 @@ func namesManager(n ast.Node) (found bool) {
 		return !found
 	})
 	return found
+}
+
+// Where all managers are written out, for who reads JSON, none of the table is missing.
+func TestManagersWrittenOut(t *testing.T) {
+	text, _ := schema.Get("plan")
+	input, _ := reflect.TypeFor[mcpserver.PlanInput]().FieldByName("Manager")
+	said := append(regexp.MustCompile(`"uv, pip, [a-z, ]*"`).FindAllString(string(text), -1), input.Tag.Get("jsonschema"))
+	if len(said) < 3 {
+		t.Fatalf("the managers are written out in %q alone", said)
+	}
+	for _, s := range said {
+		words := strings.FieldsFunc(s, func(r rune) bool { return r < 'a' || r > 'z' })
+		for _, name := range managers.Names() {
+			if !slices.Contains(words, name) {
+				t.Errorf("%s lacks %s", s, name)
+			}
+		}
+	}
 }

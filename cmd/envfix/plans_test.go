@@ -60,8 +60,8 @@ func TestPlansHold(t *testing.T) {
 					t.Fatalf("%s: %v", file, err)
 				}
 				target := plan.Target{Dir: ".venv", Manager: manager, Offline: i == 1}
-				if manager == "poetry" { // it works on a project, and makes none
-					target.Project = []byte("[tool.poetry]\nname = \"x\"\nversion = \"1\"\n")
+				if row, _ := managers.Find(manager); row.Project() && row.Channels == nil { // it works on a project, and makes none
+					target.Project = []byte("[project]\nname = \"x\"\nversion = \"1\"\n")
 				}
 				p, err := installers.Plan(m, h, r, res, target)
 				if err == nil {
