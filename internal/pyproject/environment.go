@@ -163,9 +163,13 @@ func (e *Environment) follow(lines []string, name string) {
 // condaLimit is a version as conda writes it in the form of pip's, and its build: =2.5
 // is ==2.5.*, a bare 2.5 or one with a build is ==2.5.
 func condaLimit(limit string) (pip, build string) {
-	if strings.ContainsAny(limit, "<>!~,|") {
+	if strings.ContainsAny(limit, "<>~,|") || strings.Contains(limit, "!=") { // of 1!164.3 the 1 is an epoch
 		return comparisons(limit), ""
 	}
+	return condaVersion(limit)
+}
+
+func condaVersion(limit string) (pip, build string) {
 	v, exact := strings.CutPrefix(limit, "==")
 	v, fuzzy := strings.CutPrefix(v, "=")
 	v = strings.TrimSpace(v)
@@ -187,7 +191,7 @@ func comparisons(limit string) string {
 	for clause := range strings.SplitSeq(strings.ReplaceAll(limit, " ", ""), ",") {
 		switch {
 		case strings.HasPrefix(clause, "=") && !strings.HasPrefix(clause, "=="):
-			clause, _ = condaLimit(clause)
+			clause, _ = condaVersion(clause)
 		case strings.HasPrefix(clause, "<"), strings.HasPrefix(clause, ">"): // conda drops the star there
 			clause = strings.TrimSuffix(clause, ".*")
 		}

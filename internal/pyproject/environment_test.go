@@ -17,6 +17,8 @@ func TestReadEnvironment(t *testing.T) {
 		{"numpy>=1.26,<2", "numpy>=1.26,<2"},
 		{"numpy >=1.26, <2", "numpy>=1.26,<2"},
 		{"numpy=*", "numpy"},
+		{"x264=1!164.3095=h166bdaf_2", "x264==1!164.3095"},
+		{"numpy=1.26,!=1.26.1", "numpy==1.26.*,!=1.26.1"},
 		{"conda-forge::pytorch=2.5", "torch==2.5.*"},
 		{"pytorch-gpu>=2.10", "torch>=2.10"},
 		{"pytorch=2.12=cuda*", "torch==2.12"},
@@ -34,7 +36,7 @@ func TestReadEnvironment(t *testing.T) {
 
 // A version that pip cannot read is that of a library of conda's: it stops nothing.
 func TestVersionOfCondaAlone(t *testing.T) {
-	e, err := ReadEnvironment([]byte("dependencies: [pytorch=2.5, jpeg=9e=h0b41bf4_3]\n"), "environment.yml")
+	e, err := ReadEnvironment([]byte("dependencies: [pytorch=2.5, jpeg=9e=h0b41bf4_3, a=1|=2]\n"), "environment.yml")
 	if err != nil || len(e.Requirements) != 1 || !strings.Contains(strings.Join(e.Notes, " "), `"jpeg=9e=h0b41bf4_3" is a version of conda's alone`) {
 		t.Errorf("%v, %v", e, err)
 	}
@@ -67,7 +69,7 @@ dependencies:
 	if e, err := ReadEnvironment([]byte("dependencies: [cpuonly, pytorch]"), "x"); err != nil || !e.CPU {
 		t.Errorf("cpuonly: %+v, %v", e, err)
 	}
-	for _, bad := range []string{"dependencies: [1", "dependencies: [7]", "dependencies: ['a b c d>=']", "dependencies: x"} {
+	for _, bad := range []string{"dependencies: [1", "dependencies: [7]", "dependencies: ['a b c d>=']", "dependencies: ['a=1<2']", "dependencies: x"} {
 		if _, err := ReadEnvironment([]byte(bad), "environment.yml"); err == nil || !strings.Contains(err.Error(), "environment.yml") {
 			t.Errorf("%q: %v", bad, err)
 		}
