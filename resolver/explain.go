@@ -94,11 +94,13 @@ func (q *attempt) why() []Reason {
 	for _, c := range list {
 		all, builds = append(all, c.rs), append(builds, c.b)
 	}
-	if r, ok := q.refusedByAll(builds); ok {
-		return []Reason{r}
-	}
-	if r, ok := common(all); ok {
-		return []Reason{r}
+	if slices.ContainsFunc(all, func(rs []Reason) bool { return weight(weightiest(rs).Rule) < weight("gpu-code") }) { // else none would run alone
+		if r, ok := q.refusedByAll(builds); ok {
+			return []Reason{r}
+		}
+		if r, ok := common(all); ok {
+			return []Reason{r}
+		}
 	}
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].rs) < len(list[j].rs) }) // the nearest misses first
 	said := map[string]bool{}

@@ -316,13 +316,21 @@ func nothingToFollow(dir string) error {
 		}
 	}
 	below, _ := fs.Glob(os.DirFS(dir), "*/*")
+	var torch, lists []string
 	for _, inner := range below {
-		path := filepath.Join(dir, inner)
-		if name := filepath.Base(path); slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt") {
-			e.Details = append(e.Details, filepath.ToSlash(path)+" lies a folder down")
-			e.Hints = append([]string{"`envfix plan -r " + filepath.ToSlash(path) + "` follows it"}, e.Hints...)
-			break
+		path := filepath.ToSlash(filepath.Join(dir, inner))
+		if name := filepath.Base(path); !slices.Contains(wishFiles, name) && (!strings.HasPrefix(name, "requirements") || !strings.HasSuffix(name, ".txt")) {
+			continue
 		}
+		if p, err := projectFile(path); err == nil && p.Asks("torch") {
+			torch = append(torch, path)
+		} else {
+			lists = append(lists, path)
+		}
+	}
+	if lists = append(torch, lists...); len(lists) > 0 {
+		e.Details = append(e.Details, strings.Join(say.Few(lists, 4, "%d more"), ", ")+" lies a folder down")
+		e.Hints = append([]string{"`envfix plan -r " + lists[0] + "` follows it"}, e.Hints...)
 	}
 	return e
 }
