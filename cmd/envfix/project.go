@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -241,33 +240,23 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 // otherList names the list beside the one that torch stands in that fits where that does not,
 // with the project's further ones: what it keeps for older drivers and other GPUs.
 func (f planFlags) otherList(q planning.Question) []string {
-	lists := map[string][]pep508.Requirement{}
-	at, files := "", ""
-	for _, r := range q.Request.Requirements {
-		file, _, _ := strings.Cut(r.From, ":")
-		lists[file] = append(lists[file], r)
-		if r.Name == "torch" {
-			at = file
-		}
-	}
-	if f.wish.project == "" || at == "" {
+	of := func(r pep508.Requirement) string { return strings.Split(r.From, ":")[0] }
+	asked := q.Request.Requirements
+	i := slices.IndexFunc(asked, func(r pep508.Requirement) bool { return r.Name == "torch" && r.From != "" })
+	if f.wish.project == "" || i < 0 {
 		return nil
 	}
-	var rest []pep508.Requirement
-	for _, file := range slices.Sorted(maps.Keys(lists)) {
-		if file != at {
-			rest, files = append(rest, lists[file]...), files+" -r "+file
-		}
-	}
-	runs := q.Runs()
+	rest := xslices.Filter(asked, func(r pep508.Requirement) bool { return of(r) != of(asked[i]) && r.From != "" })
+	files, runs := xslices.Once(text.Each(rest, of)), q.Runs()
 	for _, name := range others(f.wish.project) {
 		path := filepath.Join(f.wish.project, name)
-		if p, err := projectFile(path); err == nil && lists[path] == nil && p.Asks("torch") {
-			r := q.Request
-			r.Requirements = slices.Concat(p.Requirements, rest)
-			if c := runs(r); c != nil && c.Build != "cpu" {
-				return []string{fmt.Sprintf("`-r %s%s` fits: torch %s, build %s", path, files, c.Torch, c.Build)}
-			}
+		p, err := projectFile(path)
+		if err != nil || slices.Contains(append(files, of(asked[i])), path) || !p.Asks("torch") {
+			continue
+		}
+		q.Request.Requirements = slices.Concat(p.Requirements, rest)
+		if c := runs(q.Request); c != nil && c.Build != "cpu" {
+			return []string{fmt.Sprintf("`-r %s` fits: torch %s, build %s", strings.Join(append([]string{path}, files...), " -r "), c.Torch, c.Build)}
 		}
 	}
 	return nil
@@ -316,19 +305,15 @@ func nothingToFollow(dir string) error {
 		}
 	}
 	below, _ := fs.Glob(os.DirFS(dir), "*/*")
-	var torch, lists []string
-	for _, inner := range below {
-		path := filepath.ToSlash(filepath.Join(dir, inner))
-		if name := filepath.Base(path); !slices.Contains(wishFiles, name) && (!strings.HasPrefix(name, "requirements") || !strings.HasSuffix(name, ".txt")) {
-			continue
-		}
-		if p, err := projectFile(path); err == nil && p.Asks("torch") {
-			torch = append(torch, path)
-		} else {
-			lists = append(lists, path)
-		}
+	lists := xslices.Filter(below, func(inner string) bool {
+		name := filepath.Base(inner)
+		return slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt")
+	})
+	lists = text.Each(lists, func(inner string) string { return filepath.ToSlash(filepath.Join(dir, inner)) })
+	if i := slices.IndexFunc(lists, func(path string) bool { p, err := projectFile(path); return err == nil && p.Asks("torch") }); i > 0 {
+		lists[0], lists[i] = lists[i], lists[0]
 	}
-	if lists = append(torch, lists...); len(lists) > 0 {
+	if len(lists) > 0 {
 		e.Details = append(e.Details, strings.Join(say.Few(lists, 4, "%d more"), ", ")+" lies a folder down")
 		e.Hints = append([]string{"`envfix plan -r " + lists[0] + "` follows it"}, e.Hints...)
 	}
