@@ -121,11 +121,9 @@ func (d *doc) addLine(table []string, line string) {
 	}
 	body := strings.TrimRight(d.text[from:to], " \t\r\n")
 	at := from + len(body)
-	switch {
-	case body == "" && (from == 0 || d.text[from-1] == '\n'):
-		rest := say.If(from == 0 && to < len(d.text), "\n")
-		d.splice(from, from, line+"\n"+rest)
-	default:
+	if body == "" && (from == 0 || d.text[from-1] == '\n') {
+		d.splice(from, from, line+"\n"+say.If(from == 0 && to < len(d.text), "\n"))
+	} else {
 		d.splice(at, at, "\n"+line)
 	}
 	d.text += say.If(!strings.HasSuffix(d.text, "\n"), "\n")

@@ -60,10 +60,7 @@ func install(s string) (i Install, ok bool) {
 	if _, rest, ok := strings.Cut(s, "conda install "); ok && !strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return condaInstall(rest)
 	}
-	_, rest, ok := strings.Cut(s, "pip install ")
-	if !ok {
-		_, rest, ok = strings.Cut(s, "pip3 install ")
-	}
+	_, rest, ok := strings.Cut(strings.Replace(s, "pip3 install ", "pip install ", 1), "pip install ")
 	if !ok || strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return i, false
 	}

@@ -99,10 +99,7 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 	if !ok {
 		r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s: the version %q is not followed", at, text.Cut(str(m["version"]), 60)))
 	}
-	line := name
-	extras := text.Each(anyList(m["extras"]), str)
-	line += say.If(len(extras) > 0, "["+strings.Join(extras, ",")+"]")
-	line += spec
+	line := name + say.With("[", strings.Join(text.Each(anyList(m["extras"]), str), ","), "]") + spec
 	var markers []string
 	if s := str(m["markers"]); s != "" {
 		markers = append(markers, "("+s+")")
