@@ -267,7 +267,7 @@ def start(worker=False):
 def begin():  # what was seen before the loop was warm counts for nothing
     t = P.now()
     L["known"].clear()
-    L.update(begun=t, last=t, queued=waited(), since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
+    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
 
 def again():
     try:
@@ -322,19 +322,12 @@ def run(told, done):
     patient(True)
     done.release()
 
-def waited():  # how long the thread was ready while others had the processors, in ns
-    try:
-        with open("/proc/self/task/%d/schedstat" % P.S["tid"]) as f:
-            return int(f.read().split()[1])
-    except Exception:
-        return 0
-
 def look():
     if P.S["warm"]:
         P.S["warm"] = False
         begin()
-    t, stack, queued = P.now(), frames(), waited()
-    dt, L["last"], L["queued"] = (t - L["last"] - max(0, queued - L["queued"])) // 1000, t, queued
+    t, stack = P.now(), frames()
+    dt, L["last"] = (t - L["last"]) // 1000, t
     if not stack or dt < 0:
         return
     L["looks"] += 1

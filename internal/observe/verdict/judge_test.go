@@ -54,6 +54,29 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestPromises: what is gained is told where the looks are enough for it, and the loop
+// had the processors.
+func TestPromises(t *testing.T) {
+	for want, edit := range map[bool]func(*Trace){
+		true:  func(t *Trace) {},
+		false: func(t *Trace) { t.Processes[0].Delay = 60 },
+	} {
+		tr := job()
+		onCPU(tr)
+		looked(tr, "saving", 0.6)
+		edit(tr)
+		if r := Judge(tr); r.Verdict != CheckpointBound || (r.Gain != nil) != want {
+			t.Errorf("%v: %+v", want, r.Finding)
+		}
+	}
+	tr := job()
+	onCPU(tr)
+	looked(tr, "saving", 0.9)
+	if lead(tr).Where.Count = 30; Judge(tr).Gain != nil {
+		t.Error("30 looks promise six times the speed")
+	}
+}
+
 func marshal(t *testing.T, r Report) string {
 	t.Helper()
 	b, err := json.MarshalIndent(r, "", " ")
