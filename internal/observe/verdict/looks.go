@@ -129,9 +129,6 @@ func (k work) judge(f *facts) *Finding {
 	}
 	seen := w.part(k.part)
 	where, places := w.at(k.part)
-	if k.part == "between" && len(places) == 0 {
-		return nil
-	}
 	said := " (" + w.within(seen) + ")"
 	if k.part == "gc" { // Python tells where
 		where, places = at(w.GCAt, ""), []string{w.GCAt}
@@ -178,7 +175,7 @@ func (f *facts) share(part string) float64 {
 		return 0
 	}
 	switch {
-	case part == "copy" && !f.idle.ok, part == "between" && (w.part("forward") == 0 || w.part(part) < w.part("forward")):
+	case part == "copy" && !f.idle.ok, part == "between" && (w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
 		return 0 // a model may be no module, and its loss as large
 	case (part == "copy" || part == "sync") && f.idle.ok: // while the loop waits for a GPU that works, nothing is lost
 		return w.part(part) * f.idle.v
