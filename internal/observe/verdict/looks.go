@@ -39,7 +39,7 @@ var works = []work{
 	{"python", PythonBound, ownMuch, 1, "does work outside of PyTorch",
 		[]string{"move it out of the loop, or into tensor operations", "a thread or a process may do what no step waits for"}},
 	{"between", PythonBound, 0.3, 0, "works between its steps",
-		[]string{"take it out of the loop, or do it every tenth time only", "one operation over the whole tensor rather than many over its parts: torch.compile may join them"}},
+		[]string{"take it out of the loop, or do it every tenth time only", "one operation over the whole tensor rather than many: torch.compile may join them"}},
 	{"gc", GCBound, gcMuch, 0.9, "collects garbage",
 		[]string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
 			"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}},
@@ -175,7 +175,8 @@ func (f *facts) share(part string) float64 {
 		return 0
 	}
 	switch {
-	case part == "copy" && !f.idle.ok, part == "between" && (w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
+	case part == "copy" && !f.idle.ok,
+		part == "between" && (w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
 		return 0 // a model may be no module, and its loss as large
 	case (part == "copy" || part == "sync") && f.idle.ok: // while the loop waits for a GPU that works, nothing is lost
 		return w.part(part) * f.idle.v
