@@ -122,6 +122,11 @@ func (s *problem) projectAdmits(p py) bool {
 	return p.fits(pin)
 }
 
+// behind is how many releases before the newest Python the usual one is: what people install
+// beside torch has wheels for it.
+const behind = 2
+
+// everyPython are those that some build is made for: the usual one, then the newest first.
 func everyPython(m *matrix.Matrix) []py {
 	var low, high py
 	for _, r := range m.Releases {
@@ -137,6 +142,9 @@ func everyPython(m *matrix.Matrix) []py {
 	var out []py
 	for n := high.minor; n >= low.minor && high.major == 3; n-- {
 		out = append(out, py{major: 3, minor: n})
+	}
+	if usual := high.minor - behind; usual >= low.minor && high.major == 3 {
+		out = slices.Insert(slices.Delete(out, behind, behind+1), 0, py{major: 3, minor: usual})
 	}
 	return out
 }

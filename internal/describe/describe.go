@@ -82,23 +82,13 @@ func elsewhere(h *machine.Machine, os, environment string) {
 		arch = "arm64" // the only Macs that PyTorch still builds for; --arch overrides it
 	}
 	*h = machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: os, Arch: arch, Environment: environment},
-		Pythons: versionsOnly(h.Pythons), Privilege: "sudo"}
+		Privilege: "sudo"}
 	if os == "linux" {
 		h.Platform.Libc = &machine.Libc{Kind: "glibc"}
 	}
 	if os == "macos" {
 		h.GPUs = []machine.GPU{appleGPU("Apple GPU")}
 	}
-}
-
-// versionsOnly keeps which Pythons there are, not where: the paths are another
-// system's.
-func versionsOnly(pythons []machine.Python) []machine.Python {
-	out := slices.Clone(pythons)
-	for i := range out {
-		out[i].Path, out[i].ExternallyManaged = "", false
-	}
-	return out
 }
 
 func (d Machine) overrideArch(h *machine.Machine) error {

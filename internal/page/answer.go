@@ -68,7 +68,7 @@ func Ask(m *matrix.Matrix, w Words) Answer {
 	if c := settled(res); c != nil {
 		a.Parts = parts(c, res)
 		if w.Python == "" && res.Decision != resolver.Split {
-			a.Assumed = append(a.Assumed, "Python "+c.Python+", the newest that fits")
+			a.Assumed = append(a.Assumed, "Python "+c.Python)
 		}
 	}
 	a.One = one(res)

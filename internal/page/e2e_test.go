@@ -36,6 +36,28 @@ func TestE2EPage(t *testing.T) {
 		t.Skip("no node is here: the page's functions were compared as Go, not as WebAssembly, and nothing was tried in a browser")
 	}
 	t.Run("browser", func(t *testing.T) { browser(t, node, site) })
+	t.Run("firefox", func(t *testing.T) { firefox(t, node, site) })
+}
+
+// firefox asks the one file in Firefox, over its own WebDriver BiDi.
+func firefox(t *testing.T, node, site string) {
+	for _, name := range []string{"firefox-esr", "firefox"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		args := []string{"testdata/firefox.mjs", filepath.Join(filepath.Dir(site), "envfix.html"), program}
+		if bytes.Contains(command(t, nil, node, "--help"), []byte("--experimental-websocket")) { // 20; from 22 on it is no flag
+			args = slices.Insert(args, 0, "--experimental-websocket")
+		}
+		out, err := exec.Command(node, args...).CombinedOutput()
+		t.Logf("%s", out)
+		if err != nil || bytes.Count(out, []byte("ok ")) != 2 {
+			t.Errorf("in Firefox: %v", err)
+		}
+		return
+	}
+	t.Skip("no Firefox is here (Debian: apt-get install firefox-esr): nothing was tried in it")
 }
 
 // command runs a program in the repository's root.

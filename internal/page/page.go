@@ -24,7 +24,7 @@ import (
 // A field that is empty says nothing.
 type Words struct {
 	describe.Machine          // no driver: the newest that drives the GPUs; no system: linux
-	describe.Request          // no Python: the newest that fits; no manager: uv
+	describe.Request          // no Python: the usual one; no manager: uv
 	Packages         []string `json:"packages"` // requirements; none: torch and torchvision
 	Today            string   `json:"today"`
 }

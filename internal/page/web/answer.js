@@ -57,6 +57,10 @@ function way(w, choose) {
 
 const reason = (r) => el("li", {}, el("span", { class: "rule" }, r.rule), el("span", {}, ...words(r.text), r.source ? el("small", {}, r.source) : null));
 
+// What stands there before a machine is described.
+export const opening = { ok: true, title: "Which GPU is it?", text: "Name it, or paste what your terminal says; a Mac is chosen as the system." };
+export const noGPU = (choose) => el("button", { type: "button", class: "way", onclick: () => choose({ cpu: true }) }, el("b", {}, "There is none"), el("span", {}, "the processor computes"));
+
 // The first part of an answer, which screen readers are told.
 export function head(a) {
   if (a.error) {

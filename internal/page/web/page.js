@@ -2,7 +2,7 @@
 import { call, lacking, learn, start } from "./engine.js";
 import { fragment, fromForm, fromFragment, state, take, toForm } from "./state.js";
 import { gpuField } from "./gpus.js";
-import { head, readSays, rest } from "./answer.js";
+import { head, noGPU, opening, readSays, rest } from "./answer.js";
 import { walkMap } from "./map.js";
 
 const at = (id) => document.getElementById(id);
@@ -19,9 +19,9 @@ function answer() {
   const began = performance.now();
   let a;
   try {
-    a = call("ask", asked);
+    a = fragment() ? call("ask", asked) : opening;
     at("told").replaceChildren(...head(a));
-    at("rest").replaceChildren(...rest(a, choose));
+    at("rest").replaceChildren(...(a === opening ? [noGPU(choose)] : rest(a, choose)));
   } catch (e) { // a fault of ours: said, and not an older answer left standing
     at("told").replaceChildren(...head({ error: { text: `This page failed at the question: ${e.message}`, hints: ["`envfix plan` answers it in a terminal"] } }));
     at("rest").replaceChildren();
