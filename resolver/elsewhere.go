@@ -99,8 +99,9 @@ func Unbuildable(rows []matrix.Elsewhere, gpus []machine.GPU) string {
 	if len(gpus) == 0 || len(known) == 0 || slices.ContainsFunc(known, func(e matrix.Elsewhere) bool { return len(archsFor(e.Archs, gpus, true)) > 0 }) {
 		return ""
 	}
+	without := xslices.Filter(gpus, func(g machine.GPU) bool { return len(archsFor(known[0].Archs, []machine.GPU{g}, true)) == 0 })
 	return fmt.Sprintf("%s has no code for %s, and cannot be built for it: it begins with %s",
-		known[0].Package, gpuNames(gpus), strings.Join(known[0].Archs, ", "))
+		known[0].Package, gpuNames(without), strings.Join(known[0].Archs, ", "))
 }
 
 // archsFor are those of a list that GPUs need, each GPU's own or the newest older one of
