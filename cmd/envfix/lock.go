@@ -127,10 +127,14 @@ func lockOf(c *cli.Context) (lockCall, error) {
 	if err != nil {
 		return f, err
 	}
-	asked, err := requirementsOf(c.Args().Slice())
+	args := c.Args().Slice()
+	if i := slices.Index(args, "."); i >= 0 && isFile("pyproject.toml") { // as `envfix plan .`
+		f.wish.Files, args = append(f.wish.Files, "pyproject.toml"), slices.Delete(args, i, i+1)
+	}
+	asked, err := requirementsOf(args)
 	f.wish.Requirements = text.Each(asked, func(q pep508.Requirement) string { return q.Text })
 	if f.wish.Upgrade {
-		f.wish.Only = c.Args().Slice()
+		f.wish.Only = args
 	}
 	return f, err
 }

@@ -276,3 +276,36 @@ func TestLockAsNamed(t *testing.T) {
 	wantExit(t, lockIn(t, dir, "lock", "--mirror", "default="+x.URL), fail.OK)
 	wantExit(t, lockIn(t, dir, "lock", "--target", "gpu=none"), fail.Usage) // a description without a name
 }
+
+// What a lock holds that nobody asked for by name stays beside what is added, and "." is
+// the project, as for a plan.
+func TestLockKeepsTheUnasked(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "rich", Version: "13.0"})
+	mirror := []string{"--mirror", "default=" + x.URL}
+	for _, tt := range []struct {
+		project string
+		args    []string
+		want    []string // asked for
+	}{
+		{"", []string{"lock"}, []string{"rich", "torch", "torchvision"}},
+		{"[project]\nname = 'x'\nversion = '0'\ndependencies = ['torch']\n", []string{"lock", "."}, []string{"rich"}},
+	} {
+		dir := t.TempDir()
+		if tt.project != "" {
+			writeText(t, filepath.Join(dir, "pyproject.toml"), tt.project)
+		}
+		wantExit(t, lockIn(t, dir, append(append(tt.args, "--target", "rtx=gpu=12.0 driver=580 python=3.12"), mirror...)...), fail.OK)
+		wantExit(t, lockIn(t, dir, append([]string{"lock", "add", "rich"}, mirror...)...), fail.OK)
+		l, err := (&team.Team{Dir: "."}).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, l.Input.Requirements); diff != "" || (tt.project != "") != (len(l.Input.Sources) > 0) {
+			t.Errorf("%s (-want +got):\n%s", tt.args, diff)
+		}
+		if got := lockedPackages(t, "rtx"); got["torch"] == "" || got["rich"] == "" {
+			t.Errorf("%s: %v", tt.args, got)
+		}
+	}
+}

@@ -23,6 +23,9 @@ func (t *Team) asked(ask *Wish, old *lock.Lock) (*wishes, lock.Input, error) {
 	if err != nil {
 		return nil, lock.Input{}, err
 	}
+	if old != nil && len(w.Requirements)+len(w.Files)+len(old.Input.Sources) == 0 && len(ask.Requirements) > 0 {
+		ask.Requirements = append(slices.Clone(old.Input.Requirements), ask.Requirements...) // what was locked unasked stays
+	}
 	if err := w.apply(t, *ask); err != nil {
 		return nil, lock.Input{}, err
 	}
