@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 )
@@ -112,7 +113,8 @@ func unresolved(lines []string, err error) *fail.Error {
 		}
 		return f
 	}
-	f.Hints = []string{"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached"}
+	f.Hints = []string{say.Either(strings.Contains(strings.Join(lines, "\n"), "network was disabled"), "uv's cache lacks it: drop `--offline` where there is a network",
+		"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached")}
 	if strings.Contains(strings.Join(lines, "\n"), pytorchHost) {
 		f.Hints = append([]string{"`--only-index default` keeps to the installer's default index, `index=default` one target;" +
 			" its Linux builds compute on the CPU too"}, f.Hints...)
