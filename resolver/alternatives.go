@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -168,8 +169,8 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 			out = append(out, why)
 		} else if name := s.builtFrom(r); name != "" && list != "" {
 			out = append(out, fmt.Sprintf(
-				"source build of %s: the CUDA toolkit of torch's own major.minor, then TORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
-				name, list))
+				"source build of %s: the CUDA toolkit of torch's own major.minor, then %sTORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
+				name, say.If(s.p.h.Platform.OS == "windows", "$env:"), list))
 		}
 	}
 	if len(s.p.req.packages) == 0 && len(gpus) > 0 && s.p.req.conflict == "" {
