@@ -417,6 +417,17 @@ var liveCases = []liveCase{
 		c.Torch, c.Packages, c.Files.Dists, c.Files.Imports, c.Around = read.Torch{}, nil, nil, nil, &machine.Around{}
 	}, "PY002", []string{"/mnt/fast/sp", "mount -a"}, false},
 	{"a setting for debugging", variable("CUDA_LAUNCH_BLOCKING", "1", bashrc), "", nil, true},
+	{"a UUID that is cut too short", func(c *read.Case) {
+		variable("CUDA_VISIBLE_DEVICES", "GPU-1111")(c)
+		c.Machine.GPUs = append(c.Machine.GPUs, c.Machine.GPUs[0])
+		c.Machine.GPUs[1].UUID = "GPU-11112222-2222-3333-4444-555555555555"
+	}, "ACC001", []string{"more than one UUID"}, false},
+	{"what torch imports, of the user's own", func(c *read.Case) {
+		c.Files.Dists[0].Info = "/usr/local/lib/python3.11/dist-packages/torch-2.9.1.dist-info"
+		c.Files.Sites = append(c.Files.Sites, "/usr/local/lib/python3.11/dist-packages")
+		c.Files.Dists[0].Requires = append(slices.Clone(c.Files.Dists[0].Requires), "typing-extensions>=4.13.0")
+		dist(c, "typing-extensions", "4.1.0")
+	}, "PY043", []string{"typing-extensions is 4.1.0"}, false},
 	{"a UUID in capitals", func(c *read.Case) {
 		variable("CUDA_VISIBLE_DEVICES", "GPU-ABCDEF11-2222")(c)
 		c.Machine.GPUs[0].UUID = "GPU-abcdef11-2222-3333-4444-555555555555"

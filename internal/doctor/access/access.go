@@ -10,6 +10,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // visibleDevices: the variable hides the GPUs. An index that does not exist hides
@@ -112,6 +113,9 @@ func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 // hidesByUUID says what a UUID does that no GPU here has, letter by letter.
 func hidesByUUID(e *evidence.Evidence, name, entry string) string {
 	here := text.Each(e.GPU().Visible(), func(g machine.GPU) string { return g.UUID })
+	if i := slices.IndexFunc(here, func(u string) bool { return entry != "GPU-" && strings.HasPrefix(u, entry) }); i >= 0 {
+		return fmt.Sprintf("%s names %s, with which more than one UUID begins: no GPU is taken; one is %s", name, entry, here[i])
+	}
 	if i := slices.IndexFunc(here, func(u string) bool {
 		return entry != "GPU-" && strings.HasPrefix(strings.ToLower(u), strings.ToLower(entry))
 	}); i >= 0 {
@@ -133,7 +137,7 @@ func index(entry string) int {
 }
 
 // noSuchUUID reports whether an entry names a GPU, or a MIG instance, that the driver
-// surely does not list. CUDA takes the beginning of a UUID for the whole.
+// surely does not list. CUDA takes the beginning of a UUID for the whole, where one alone has it.
 func noSuchUUID(e *evidence.Evidence, entry string) bool {
 	if e.Pasted || !strings.HasPrefix(entry, "GPU-") && !strings.HasPrefix(entry, "MIG-") {
 		return false
@@ -142,7 +146,8 @@ func noSuchUUID(e *evidence.Evidence, entry string) bool {
 	if strings.HasPrefix(entry, "GPU-") && slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.MIG != "" }) {
 		return false // of a GPU that is divided the instances alone are listed
 	}
-	return entry == "GPU-" || len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g machine.GPU) bool { return g.UUID == "" || strings.HasPrefix(g.UUID, entry) })
+	fit := xslices.Filter(gpus, func(g machine.GPU) bool { return g.UUID == "" || strings.HasPrefix(g.UUID, entry) })
+	return entry == "GPU-" || len(gpus) > 0 && (len(fit) == 0 || len(fit) > 1 && fit[0].UUID != "")
 }
 
 // beyond reports whether there is no GPU of an index.

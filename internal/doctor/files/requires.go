@@ -53,7 +53,7 @@ func installed(e *evidence.Evidence, out *evidence.Findings) {
 				all = append(all, u.trouble(e))
 			}
 			asked[u.Name] = true
-		case u.of.Installer == "conda" || strings.Contains(u.of.Info, "/dist-packages/"):
+		case u.of.Installer == "conda" || strings.HasPrefix(u.of.Info, "/usr/lib/python3/"):
 			// their own managers see to them, by other names
 		default:
 			others = append(others, u)
