@@ -22,6 +22,7 @@ import (
 	"envfix/internal/doctor/unsaid"
 	"envfix/internal/doctor/use"
 	"envfix/internal/doctor/wheels"
+	"envfix/internal/xslices"
 )
 
 // rooms are all rules, those that are asked after the others in the order in which they
@@ -54,14 +55,15 @@ type exam struct {
 // judge asks all rules: first those that look at facts alone, then those that also look
 // at what the others found.
 func judge(e *evidence.Evidence) (found evidence.Found) {
-	for _, r := range rooms {
+	asked := xslices.Filter(rooms, func(r evidence.Rule) bool { return !r.OnFiles || e.Files != nil })
+	for _, r := range asked {
 		if r.Find != nil {
 			var out evidence.Findings
 			r.Find(e, &out)
 			found = found.With(out, e.Knowledge)
 		}
 	}
-	for _, r := range rooms {
+	for _, r := range asked {
 		if r.After != nil {
 			var out evidence.Findings
 			r.After(e, found, &out)

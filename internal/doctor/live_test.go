@@ -416,7 +416,6 @@ var liveCases = []liveCase{
 		c.Files.Notes = []string{machine.PackagesAt + "/mnt/fast/sp"}
 		c.Torch, c.Packages, c.Files.Dists, c.Files.Imports, c.Around = read.Torch{}, nil, nil, nil, &machine.Around{}
 	}, "PY002", []string{"/mnt/fast/sp", "mount -a"}, false},
-	{"a setting for debugging", variable("CUDA_LAUNCH_BLOCKING", "1", bashrc), "", nil, true},
 	{"a UUID that is cut too short", func(c *read.Case) {
 		variable("CUDA_VISIBLE_DEVICES", "GPU-1111")(c)
 		c.Machine.GPUs = append(c.Machine.GPUs, c.Machine.GPUs[0])

@@ -3,7 +3,8 @@ package evidence
 // A Rule is one thing to look at. The checks that follow from a message or a clue alone
 // have no rule: their entry in the data is one.
 type Rule struct {
-	Checks []string // that its findings carry
+	Checks  []string // that its findings carry
+	OnFiles bool     // it is asked only where the environment's files are here (Files)
 
 	Find  func(*Evidence, *Findings)        // from the facts; the order of rules decides nothing
 	After func(*Evidence, Found, *Findings) // from the facts and what all others found; nil: Find

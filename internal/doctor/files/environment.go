@@ -16,7 +16,7 @@ import (
 
 // shadowed: `import torch` takes another file than the environment's package.
 func shadowed(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil || len(e.Files.Imports) == 0 {
+	if len(e.Files.Imports) == 0 {
 		return
 	}
 	first := e.Files.Imports[0]
@@ -53,7 +53,7 @@ func shadowed(e *evidence.Evidence, out *evidence.Findings) {
 // unimportable: torch is listed and no package of it is on Python's path, or a part of the
 // package is there and nothing lists it.
 func unimportable(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil || e.Pasted {
+	if e.Pasted {
 		return
 	}
 	here := slices.IndexFunc(e.Files.Imports, func(p machine.ImportPlace) bool { return p.Place == machine.InEnvironment })
@@ -93,9 +93,6 @@ func unimportable(e *evidence.Evidence, out *evidence.Findings) {
 
 // hiddenModules: a file of the project's is imported in place of what torch wants.
 func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	for _, p := range e.Files.Shadows {
 		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
 		if p.Version != "" && p.Tag == "" && !unfitting(e, machine.NormalName(name), p.Version) {
@@ -134,9 +131,6 @@ func unfitting(e *evidence.Evidence, name, version string) bool {
 // halfInstalled: several entries of one package, or an entry that does not fit
 // the files.
 func halfInstalled(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	byPlace := map[string]machine.DistFiles{}
 	for _, d := range e.Files.Dists {
 		place := path.Dir(d.Info) + "/" + d.Name
@@ -181,7 +175,7 @@ func untilGone(e *evidence.Evidence, d machine.DistFiles) []string {
 
 // leftovers: what pip could not remove.
 func leftovers(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil || len(e.Files.Leftovers) == 0 {
+	if len(e.Files.Leftovers) == 0 {
 		return
 	}
 	said := text.Each(e.Files.Leftovers, func(l string) evidence.Quote { return evidence.Fact("%s", l) })

@@ -33,9 +33,6 @@ type trouble struct {
 // installed compares what is there with what the packages say of each other and of
 // themselves, as `pip check` does; what torch needs comes first, and one command mends it.
 func installed(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	first := map[string]machine.DistFiles{} // the copy of each that is used
 	for _, d := range e.Files.Dists {
 		if _, seen := first[d.Name]; !seen &&

@@ -15,9 +15,6 @@ import (
 // unlinked: a library that importing torch needs is not there, or the one that is taken
 // has not what is asked of it.
 func unlinked(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	seen := map[string]bool{}
 	for _, l := range e.Files.Links {
 		key := l.Dist + " " + l.Library

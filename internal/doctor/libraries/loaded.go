@@ -48,9 +48,6 @@ func unshadow(l machine.LoadedLibrary) []string {
 // packages brought. What is not taken is no fault: LD_LIBRARY_PATH loses to the
 // RPATH of torch's own libraries.
 func loaded(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	said := e.From.Env["LD_LIBRARY_PATH"]
 	for _, l := range e.Files.Loaded {
 		if l.Wheel == "" || l.Path == "" || strings.HasPrefix(l.Name, "libcuda.so") {
@@ -120,9 +117,6 @@ func ofOtherDriver(l machine.LoadedLibrary, d *machine.Driver, sure bool) (versi
 // compatibility package serves where it is newer than the driver, on GPUs for data centres.
 // Source: docs.nvidia.com, CUDA compatibility, forward compatibility.
 func driverStub(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	const smallest = 2 << 20 // bytes; the driver's is 15 MB and more
 	d := e.Machine.Driver
 	for _, l := range e.Files.Loaded {

@@ -18,9 +18,6 @@ import (
 
 // allocOptions: torch raises at the first use of CUDA where it does not know an option.
 func allocOptions(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	for _, o := range e.Files.Options {
 		f := out.Find("ACC023", evidence.Proven, e.From.Env[o.Variable]).
 			Says("%s names %q, which torch %s does not know: it fails at the first use of CUDA", o.Variable, o.Option, e.Torch.Named())
@@ -104,22 +101,8 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// debugging: with it every call waits until the GPU has done it.
-func debugging(e *evidence.Evidence, out *evidence.Findings) {
-	v := e.Machine.Env["CUDA_LAUNCH_BLOCKING"]
-	if e.Pasted || v == "" || v == "0" {
-		return
-	}
-	f := out.Find("PERF011", evidence.Likely, e.From.Env["CUDA_LAUNCH_BLOCKING"]).
-		Says("CUDA_LAUNCH_BLOCKING=%s, a setting for debugging: every kernel is waited for, and all computes slower", v).As(evidence.Note)
-	e.Repair().Unset(f, "CUDA_LAUNCH_BLOCKING")
-}
-
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
 func activeGone(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	name := "VIRTUAL_ENV"
 	if e.Torch.Version == "" && slices.Contains(e.Files.Notes, "CONDA_PREFIX is not there") {
 		name = "CONDA_PREFIX"
@@ -229,7 +212,7 @@ var buildsWith = map[string]string{"_ctypes": "libffi-dev", "_lzma": "liblzma-de
 
 // unbuilt: a Python that was compiled where a library of the system was missing.
 func unbuilt(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil || len(e.Files.Unbuilt) == 0 {
+	if len(e.Files.Unbuilt) == 0 {
 		return
 	}
 	module, python := e.Files.Unbuilt[0], e.Python().Active()
@@ -244,9 +227,6 @@ func unbuilt(e *evidence.Evidence, out *evidence.Findings) {
 
 // atStart: a file that Python runs when it starts ends it, or keeps torch away.
 func atStart(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil {
-		return
-	}
 	for _, x := range e.Files.Starts {
 		at := x.At.Place()
 		f := out.Find("PY013", evidence.Proven, evidence.Fact("%s", strings.TrimSpace(at+" "+x.How))).Explaining("PY011")
@@ -271,7 +251,7 @@ func atStart(e *evidence.Evidence, out *evidence.Findings) {
 // pipElsewhere: what installs into the environment does so elsewhere. A virtual environment
 // names its own path in its programs.
 func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil || e.Files.Pip == "" {
+	if e.Files.Pip == "" {
 		return
 	}
 	f := out.Find("PY021", evidence.Likely.Exact(), evidence.Fact("%s/bin/pip starts %s", e.Files.Dir, e.Files.Pip)).
@@ -329,7 +309,7 @@ func limits(e *evidence.Evidence, out *evidence.Findings) {
 
 // bareTorch: Python imports it, and no installer knows it.
 func bareTorch(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files == nil || e.Files.Bare == "" {
+	if e.Files.Bare == "" {
 		return
 	}
 	out.Find("PY014", evidence.Hint).
