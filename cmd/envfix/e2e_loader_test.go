@@ -66,7 +66,7 @@ func TestE2ELoader(t *testing.T) {
 			files := probe.EnvFiles(probe.Options{OS: "linux", Venv: p.env, Named: true, Dir: p.dir, Env: append([]string{"HOME=" + p.dir, "PATH=/usr/bin:/bin"}, p.vars...)})
 			maps, failed := p.importTorch()
 			if c.says != "" {
-				heldAgainst(t, c, files, failed)
+				heldAgainst(t, p, c, files, failed)
 				return
 			}
 			opened := func(l machine.LinkFault) bool { return l.Opened } // libcuda, where there is no driver
@@ -76,6 +76,11 @@ func TestE2ELoader(t *testing.T) {
 			for _, l := range files.Loaded {
 				if real := maps[l.Name]; real != "" && real != l.Path {
 					t.Errorf("%s: the real loader takes %s, the walk %s", l.Name, real, l.Path)
+				}
+			}
+			for name, real := range p.initialised(t) { // by LD_DEBUG, what was loaded and started
+				if maps[name] != real {
+					t.Errorf("LD_DEBUG says %s, /proc/self/maps %s", real, maps[name])
 				}
 			}
 			for name, real := range maps {
@@ -95,10 +100,15 @@ func TestE2ELoader(t *testing.T) {
 var torchLibrary = lazy.Regexp(`^lib(torch(_cpu|_cuda|_python)?|c10(_cuda)?|cudart|cublas(Lt)?|cudnn|nccl|cufft|cusparse)\.so`)
 
 // heldAgainst compares what the real loader refuses with what the walk does.
-func heldAgainst(t *testing.T, c loaderCase, files *machine.EnvFiles, failed string) {
+func heldAgainst(t *testing.T, p *patient, c loaderCase, files *machine.EnvFiles, failed string) {
 	t.Helper()
 	if !strings.Contains(failed, c.says) {
 		t.Fatalf("the real loader says %q; want %q", failed, c.says)
+	}
+	for _, l := range files.Links { // what is missing was looked for, as the loader itself writes down
+		if l.Path == "" && l.Symbol == "" && !l.Opened && !strings.Contains(p.debug(t), "find library="+l.Library) {
+			t.Errorf("the loader looked for no %s", l.Library)
+		}
 	}
 	if !slices.ContainsFunc(files.Links, func(l machine.LinkFault) bool {
 		return !l.Opened && (l.Symbol != "" && (strings.Contains(failed, l.Symbol) || strings.Contains(failed, l.By)) || l.Symbol == "" && strings.Contains(failed, l.Library))
@@ -132,7 +142,7 @@ func emptyLibrary(t *testing.T, p *patient, name string) string {
 // are mapped then, by name; else the last line of what it says.
 func (p *patient) importTorch() (maps map[string]string, failed string) {
 	cmd := exec.Command(filepath.Join(p.env, "bin/python3"), "-I", "-c", "import torch; print(open('/proc/self/maps').read())")
-	cmd.Env, cmd.Dir = append([]string{"HOME=" + p.dir, "PATH=/usr/bin:/bin"}, p.vars...), p.dir
+	cmd.Env, cmd.Dir = append([]string{"HOME=" + p.dir, "PATH=/usr/bin:/bin", "LD_DEBUG=libs", "LD_DEBUG_OUTPUT=" + filepath.Join(p.dir, "ld-debug")}, p.vars...), p.dir
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err != nil {
@@ -145,4 +155,35 @@ func (p *patient) importTorch() (maps map[string]string, failed string) {
 		}
 	}
 	return maps, ""
+}
+
+// debug is what the loader wrote of its work under importTorch (LD_DEBUG, ld.so(8)).
+func (p *patient) debug(t *testing.T) string {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(p.dir, "ld-debug.*"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no log of the loader's: %v", err)
+	}
+	var all strings.Builder
+	for _, log := range logs {
+		all.WriteString(readFile(t, log))
+	}
+	return all.String()
+}
+
+// initialised are the libraries that the loader started, by name.
+func (p *patient) initialised(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(p.debug(t)) {
+		if _, file, ok := strings.Cut(line, "calling init: "); ok && torchLibrary().MatchString(filepath.Base(strings.TrimSpace(file))) {
+			real, err := filepath.EvalSymlinks(strings.TrimSpace(file))
+			noError(t, err)
+			out[filepath.Base(strings.TrimSpace(file))] = real
+		}
+	}
+	if len(out) < 8 {
+		t.Errorf("the loader started only %d of torch's libraries", len(out))
+	}
+	return out
 }
