@@ -20,21 +20,23 @@ func explained(t *testing.T, text string) Explanation {
 // A line that no message of the data knows is told by the kind of message that it is.
 func TestKindsOfMessages(t *testing.T) {
 	for text, want := range map[string]string{
-		"CUDA_ERROR_CONTAINED":                                                                "hardware-fault gpu_hw_fault",
-		"it failed with CUSOLVER_STATUS_EXECUTION_FAILED":                                     "execution-failed none",
-		"RuntimeError: CUDA failed with error out of memory":                                  "gpu-memory oom",
-		"foo requires scipy>=1.10, which is not here":                                         "package-old none",
-		"Why isn't my GPU being used by PyTorch?":                                             "question-gpu-unused none",
-		"GPU utilization is only 30% while training":                                          "question-gpu-idle none",
-		"Ollama doesnt seem to use the GPU. It falls back to the CPU":                         "question-other-program none",
-		"ValueError: Unknown mixed_precision mode: x. Choose between y":                       "",
-		"ImportError: nvcc compiler not found at /opt/bin":                                    "toolkit-missing toolkit_mismatch_build",
-		"Ensure the NVIDIA display driver is installed.":                                      "driver-not-there driver_missing",
-		"AssertionError: a cache is supported only on CUDA compute capability >= 70 (Volta).": "gpu-generation gpu_too_old_for_feature",
-		"ImportError: CUDA is not available in PyTorch":                                       "no-gpu-for-it code_device_placement",
-		"RuntimeError: a part requires lib-0.6.0 or later":                                    "package-old none",
-		"INFO: the task ended with: No such file or directory":                                "",
-		"pip: ERROR: versions that require a different python version":                        "python-wanted none",
+		"CUDA_ERROR_CONTAINED":                                                                 "hardware-fault gpu_hw_fault",
+		"it failed with CUSOLVER_STATUS_EXECUTION_FAILED":                                      "execution-failed none",
+		"RuntimeError: CUDA failed with error out of memory":                                   "gpu-memory oom",
+		"foo requires scipy>=1.10, which is not here":                                          "package-old none",
+		"Why isn't my GPU being used by PyTorch?":                                              "question-gpu-unused none",
+		"GPU utilization is only 30% while training":                                           "question-gpu-idle none",
+		"Ollama doesnt seem to use the GPU. It falls back to the CPU":                          "question-other-program none",
+		"ValueError: Unknown mixed_precision mode: x. Choose between y":                        "",
+		"ImportError: nvcc compiler not found at /opt/bin":                                     "toolkit-missing toolkit_mismatch_build",
+		"Ensure the NVIDIA display driver is installed.":                                       "driver-not-there driver_missing",
+		"AssertionError: a cache is supported only on CUDA compute capability >= 70 (Volta).":  "gpu-generation gpu_too_old_for_feature",
+		"ImportError: CUDA is not available in PyTorch":                                        "no-gpu-for-it code_device_placement",
+		"RuntimeError: a part requires lib-0.6.0 or later":                                     "package-old none",
+		"INFO: the task ended with: No such file or directory":                                 "",
+		"ValueError: a kernel of it requires CUDA tensors":                                     "two-devices code_device_placement",
+		"ImportError: this attention requires a nvidia-cudnn-frontend installation that has x": "package-missing none",
+		"pip: ERROR: versions that require a different python version":                         "python-wanted none",
 	} {
 		a := explained(t, text)
 		got := ""
@@ -144,6 +146,22 @@ func TestWhoPrintsIt(t *testing.T) {
 	a := explained(t, "ValueError: Unknown mixed_precision mode: x. Choose between y")
 	if len(a.Known) != 1 || a.Known[0].Program != "accelerate" || !strings.Contains(a.Known[0].Source, "accelerator.py") || a.Known[0].Cause != "none" {
 		t.Errorf("%+v", a.Known)
+	}
+}
+
+// Of such a message the kind is told, whoever prints it.
+func TestKindsOfKnown(t *testing.T) {
+	for text, want := range map[string]string{
+		"RuntimeError: Only multiplication of row-major and column-major matrices is supported by cuBLASLt": "layout",
+		"torch._dynamo.exc.Unsupported: Data-dependent branching":                                           "graph-of-model",
+		"TimeoutError: Timed out waiting for worker 3 to pause after 7s":                                    "process-gone",
+		"WARNING: tqdm is not installed, will not show the bar.":                                            "harmless",
+		"WARNING: CUDA out of memory in an assigner; retrying one image at a time.":                         "harmless",
+		"ValueError: Mode has only mode='default'; `tpu_part` must be a positive integer.":                  "argument",
+	} {
+		if a := explained(t, text); len(a.Known) != 1 || a.Known[0].Message != want || a.Known[0].Program == "slurmd" || len(a.Matches) > 0 {
+			t.Errorf("%q: %+v", text, a)
+		}
 	}
 }
 

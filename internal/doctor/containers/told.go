@@ -99,6 +99,20 @@ func startedBy(e *evidence.Evidence, found evidence.Found, out *evidence.Finding
 	}
 }
 
+// askedFor: it is not advised to ask for what is asked for. A service that reserves a device
+// with the capability gpu alone leaves the driver's parts to the image's variable.
+func askedFor(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
+	asks := func(w *evidence.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) }
+	if !slices.ContainsFunc(e.Containers.Workloads, asks) {
+		return
+	}
+	for _, f := range found.Of("CTR001") {
+		out.Anew(f).Say("the container asks for a GPU, and CUDA in it finds none: it was given no driver, or not its part for CUDA").
+			Do("`capabilities: [gpu, compute, utility]` in its reservation, or NVIDIA_DRIVER_CAPABILITIES=compute,utility in its environment",
+				"`docker run --rm --gpus all ubuntu nvidia-smi` says whether the container toolkit itself works; `docker compose up --force-recreate` starts it as the file says now")
+	}
+}
+
 // runtimeImage: images named …-runtime hold neither nvcc nor headers; those named …-devel do.
 func runtimeImage(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	image := e.Containers.Runtime

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,9 @@ func wsl(e *evidence.Evidence, out *evidence.Findings) {
 		if !absentWSL().MatchString(s.Text) {
 			ways = append(ways, "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found")
 		}
+		if strings.Contains(s.Text, "libcuda.so:") { // the driver's own file ends in .1: the loader does not look where it is
+			slices.Reverse(ways)
+		}
 		if oldWindows(e, out, s) {
 			return
 		}
@@ -76,7 +80,7 @@ func containerVariables(e *evidence.Evidence, out *evidence.Findings) {
 	if set && !answers && (v == "" || v == "void" || v == "none") {
 		f := out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
 			Say("NVIDIA_VISIBLE_DEVICES is " + strconv.Quote(v) + ": the container gets no GPU")
-		if host, _ := e.Machine.Lent(); !e.Pasted && host == "" {
+		if host, _ := e.Machine.Lent(); host == "" && e.Place.Starter != "kubernetes" {
 			f.Do("start it with `docker run --gpus all …`, or with `--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all`; an image may set the variable, too")
 		}
 	}

@@ -92,7 +92,7 @@ var driverReaders = []reader{
 		` super)?)\b`, takes((*Reader).onlyGPU)},
 	{`\b(AMD|Intel) (?:GPUs?|graphics|card|series|\d{3} series)\b`, func(r *Reader, m []string, s Evidence) { r.onlyGPU(m[1]+" GPU", s) }},
 	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
-	{`\b(gfx\d{2,4}[a-f]?)\b`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
+	{`^(?:[^;]|; )*\b(gfx\d{2,4}[a-f]?)(?:$|[^\w;]|; |;$)`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?[^\w>]{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +
 		`(?:uses|has|is) cuda version ([23]\.\d)\b`, func(r *Reader, m []string, s Evidence) {
 		if v, err := machine.ParseSM(m[1] + m[2] + m[3]); err == nil && !strings.Contains(s.Text, "at least") &&

@@ -197,6 +197,9 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 		row, found = know.Row{}, false
 	}
 	raised := raised().FindStringSubmatch(l)
+	if raised != nil && found && row.Kind != raised[2]+raised[3] && 5*len(row.Text) < 3*len(raised[4]) {
+		row = know.Row{Origin: know.Origin{Loud: true, Kind: raised[2] + raised[3]}} // a phrase of many programs
+	}
 	switch {
 	case found:
 		p.Row = row
@@ -205,8 +208,11 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	case test != nil && (raised == nil || !k.Classes[test.Class].Question):
 		p.Class, p.Slots = k.Classes[test.Class], know.Slots(test.Re(), l)
 	case raised != nil: // Python writes the kind of exception before what a program raises
-		p.Row.Loud, p.Row.Kind = true, raised[1]
-		p.Class, p.Slots = k.ClassOf(p.Row, raised[2])
+		p.Row.Loud, p.Row.Kind = true, raised[2]+raised[3]
+		if module, part, _ := strings.Cut(raised[1], "."); module != "" && !strings.HasSuffix(raised[2], "Error") {
+			p.Row.Program, p.Row.Place = module, strings.ReplaceAll(part, ".", "/")
+		}
+		p.Class, p.Slots = k.ClassOf(p.Row, raised[4])
 	}
 	if !found && p.Class == nil {
 		return
@@ -253,7 +259,7 @@ func (f frame) of(program string) bool {
 }
 
 // raised is a line with which Python ends a traceback.
-var raised = lazy.Regexp(`^\W*(?:[a-z_]\w*\.)*([A-Z]\w*(?:Error|Exception)|Exception): (.+)`)
+var raised = lazy.Regexp(`^\W*(?:((?:[a-z_]\w*\.)+)([A-Z]\w+)|([A-Z]\w*(?:Error|Exception)|Exception)): (.+)`)
 
 // stale reports whether lines like this one, but for their numbers, were looked at
 // as often as the limit. A log of hours repeats a few dozen.
