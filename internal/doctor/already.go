@@ -29,8 +29,8 @@ func (e *exam) already(way string) string {
 		!strings.Contains(way, "newest") {
 		return ""
 	}
-	if e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") {
-		return "" // it is that build
+	if e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") || way == "reboot" && !e.Did.Rebooted.IsZero() {
+		return "" // it is that build; that was done
 	}
 	if m := setsVariable().FindStringSubmatch(way); m != nil && env[m[1]] == m[2] {
 		return ""

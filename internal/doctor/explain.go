@@ -168,7 +168,7 @@ func told(p read.Printed) Match {
 	}
 	text, ways := p.Told()
 	m.Message, m.Text = c.ID, text
-	if !p.Warning() || c.Warns {
+	if !p.Warning() || c.Warns && !strings.Contains(p.At.Text, "install ") { // what it warns of and says itself how to mend asks for no more
 		m.Cause, m.Fix = c.Cause, append(m.Fix, ways...)
 	}
 	return m

@@ -165,6 +165,14 @@ func TestKindsOfKnown(t *testing.T) {
 	}
 }
 
+// A warning that says itself what to install asks for no more.
+func TestWarningThatNamesItsWay(t *testing.T) {
+	a := explained(t, "WARNING: gpustat is not installed, run `pip install gpustat` to collect GPU stats.")
+	if len(a.Matches) != 1 || a.Matches[0].Cause != "none" || len(a.Matches[0].Fix) > 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // A question is answered by hypotheses and one command.
 func TestQuestionsNameNoCause(t *testing.T) {
 	for _, c := range knowledge(t).Classes {

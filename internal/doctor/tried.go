@@ -28,7 +28,7 @@ func tried(findings []Finding, inVain []string) []Finding {
 			open = append(open, f)
 			continue
 		case len(ways) == len(f.Fix):
-		case len(ways) > 0 && (f.Confidence == High || strings.HasPrefix(cut(f.Fix, ways), "`export ")): // a variable more or less
+		case len(ways) > 0 && (f.Confidence == High || strings.HasPrefix(f.Fix[slices.IndexFunc(f.Fix, done)], "`export ")): // a variable more or less
 			f.Fix = ways
 			open = append(open, f)
 			continue
@@ -45,12 +45,6 @@ func tried(findings []Finding, inVain []string) []Finding {
 
 // exhausted leads a finding of which every remedy was carried out.
 const exhausted = "this was not it, or not all of it: "
-
-// cut is the first of what was taken out of ways.
-func cut(all, left []string) string {
-	i := slices.IndexFunc(all, func(way string) bool { return !slices.Contains(left, way) })
-	return all[i]
-}
 
 // plain is a remedy without the marks and blanks in which its print and a paste of it differ.
 func plain(way string) string {

@@ -16,7 +16,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"CTR006"}, Find: lostGPU},
 	{Checks: []string{"CTR026"}, Find: nestedContainer},
 	{Checks: []string{"CTR001"}, After: startedBy},
-	{Checks: []string{"CTR001"}, After: askedFor},
 	{Checks: []string{"TK013", "TK003"}, After: runtimeImage},
 	{Checks: []string{"CTR001"}, Find: smiInside},
 	{Checks: []string{"DRV021"}, Find: unmappedLibrary},

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -54,8 +55,8 @@ func lostGPU(e *evidence.Evidence, out *evidence.Findings) {
 // nestedContainer: an unprivileged LXC guest may not write device rules, so a
 // container inside it gets none.
 func nestedContainer(e *evidence.Evidence, out *evidence.Findings) {
-	c := e.Place.Container
-	if c.IsZero() || e.Place.LXC.IsZero() || e.Says.Fails.IsZero() || !mentions(e, nestedWords()) ||
+	c, nested := e.Place.Container, func(s evidence.Quote) bool { return nestedWords().MatchString(s.Text) }
+	if c.IsZero() || e.Place.LXC.IsZero() || e.Says.Fails.IsZero() || !slices.ContainsFunc([]evidence.Quote{c, e.Place.LXC, e.Says.Unseen}, nested) ||
 		e.From.Mismatch != (evidence.Quote{}) {
 		return
 	}
@@ -63,12 +64,6 @@ func nestedContainer(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 var nestedWords = lazy.Regexp(`(?i)\b(?:docker|podman|containerd)\b`)
-
-// mentions reports whether a line that was kept as evidence of the place holds a word.
-func mentions(e *evidence.Evidence, re interface{ MatchString(string) bool }) bool {
-	kept := []evidence.Quote{e.Place.Container, e.Place.LXC, e.Says.Unseen}
-	return slices.ContainsFunc(kept, func(s evidence.Quote) bool { return re.MatchString(s.Text) })
-}
 
 // starters are the programs beside docker that start containers: what the GPU fails of there,
 // and the way to it. Sources: docs.nvidia.com, container toolkit, support for the container
@@ -84,32 +79,25 @@ var starters = map[string]struct {
 			"`runtimeClassName: nvidia` in the pod's spec, that of the device plugin as well; `kubectl get runtimeclass` lists what there is, or on " +
 				"the node `sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default`, and containerd anew",
 			"on GKE the driver lies in /usr/local/nvidia: `export LD_LIBRARY_PATH=/usr/local/nvidia/lib64`, which NVIDIA's images have set"}},
+	"compose": {"the container asks for a GPU, and CUDA in it finds none: it was given no driver, or not its part for CUDA",
+		[]string{"`capabilities: [gpu, compute, utility]` in its reservation, or NVIDIA_DRIVER_CAPABILITIES=compute,utility in its environment",
+			"`docker run --rm --gpus all ubuntu nvidia-smi` says whether the container toolkit itself works; " +
+				"`docker compose up --force-recreate` starts it as the file says now"}},
 	"pyxis": {"in the container that Slurm's pyxis starts CUDA finds no GPU: it counts those that it was given from 0, and Slurm's variable may count the node's",
 		[]string{"`unset CUDA_VISIBLE_DEVICES` in the container, or `ConstrainDevices=yes` in the node's cgroup.conf, so that both count the same",
 			"with --gpus-per-task each task is bound to its own GPU, which the others do not see: `--gpu-bind=none` beside it",
 			"`nvidia-smi -L` in the container says what it was given"}},
 }
 
-// startedBy: which program starts the container decides how it gets its GPU.
+// startedBy: which program starts the container decides how it gets its GPU; one that asks
+// for it in its compose file is not told to ask.
 func startedBy(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
+	asks := func(w *evidence.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) }
+	starter := say.Either(slices.ContainsFunc(e.Containers.Workloads, asks), "compose", e.Place.Starter)
 	for _, f := range found.Of("CTR001") {
-		if s, ok := starters[e.Place.Starter]; ok {
+		if s, ok := starters[starter]; ok {
 			out.Anew(f).Say(s.text).Do(s.ways...)
 		}
-	}
-}
-
-// askedFor: it is not advised to ask for what is asked for. A service that reserves a device
-// with the capability gpu alone leaves the driver's parts to the image's variable.
-func askedFor(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	asks := func(w *evidence.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) }
-	if !slices.ContainsFunc(e.Containers.Workloads, asks) {
-		return
-	}
-	for _, f := range found.Of("CTR001") {
-		out.Anew(f).Say("the container asks for a GPU, and CUDA in it finds none: it was given no driver, or not its part for CUDA").
-			Do("`capabilities: [gpu, compute, utility]` in its reservation, or NVIDIA_DRIVER_CAPABILITIES=compute,utility in its environment",
-				"`docker run --rm --gpus all ubuntu nvidia-smi` says whether the container toolkit itself works; `docker compose up --force-recreate` starts it as the file says now")
 	}
 }
 

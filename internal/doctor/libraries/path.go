@@ -182,26 +182,12 @@ func pinOf(b *matrix.Build, library string) string {
 	return b.Pins[library]
 }
 
-// symbolOwner: an undefined symbol of NCCL where the loader's path is set points
-// there; without it, to the packages. libcublas and libcublasLt are of one package
+// symbolOwner: libcublas and libcublasLt are of one package
 // and always fit: where libcublas misses a symbol of libcublasLt, the loader took
 // that from elsewhere.
 func symbolOwner(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("nccl-symbol", "cublas-symbol")
-	if !ok {
-		return
-	}
-	if v := e.Machine.Env["LD_LIBRARY_PATH"]; v != "" {
-		return
-	}
-	for _, name := range []string{"tensorflow", "jax", "cupy", "onnxruntime-gpu"} {
-		if p := e.Installed(name); p != nil {
-			out.Find("LD003", evidence.Likely, s, p.At).
-				Say("another package of the environment brought its own CUDA libraries: " + name)
-			return
-		}
-	}
-	if cublasLt().MatchString(s.Text) {
+	s, _ := e.Has("nccl-symbol", "cublas-symbol")
+	if cublasLt().MatchString(s.Text) && e.Machine.Env["LD_LIBRARY_PATH"] == "" {
 		out.Find("LD001", evidence.Likely.Loose(), s).
 			Says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
 			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA")
@@ -210,18 +196,6 @@ func symbolOwner(e *evidence.Evidence, out *evidence.Findings) {
 
 // cublasLt finds the message that libcublas itself misses a symbol of libcublasLt.
 var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
-
-// defects: this very build is known to be broken.
-func defects(e *evidence.Evidence, out *evidence.Findings) {
-	if s, bad := e.Has(
-		"cudnn-sublibrary", "lib-missing-other", "vcruntime", "cuda-lib-missing", "mkl-symbol",
-		"cublas-symbol", "image-invalid",
-	); bad && strings.Contains(e.Torch.Version, ".dev") {
-		out.Find("REL001", evidence.Likely.Exact(), e.Torch.VersionAt, s).
-			Say("torch "+e.Torch.Named()+" is a nightly, and its libraries do not fit together").
-			Do("the stable release, or another nightly", "see that no other cuDNN is on PATH or LD_LIBRARY_PATH")
-	}
-}
 
 // olderLibraries: a build for a CUDA from before the GPU may compile its kernels
 // anew, but cuBLAS and cuDNN of that CUDA fail on it.

@@ -165,12 +165,8 @@ func withoutTorch(e *evidence.Evidence) bool {
 // speaker leads what a module says that fails: the kind of its exception.
 var speaker = lazy.Regexp(`^\W*([a-z]\w*)(?:\.\w+)*\.[A-Z]\w*(?:Error|Exception):`)
 
-// ofCUDA are words of torch that only its build for CUDA holds.
-var ofCUDA = lazy.Regexp(`No CUDA GPUs are available|Found no NVIDIA driver|CUDA (?:unknown error|initialization)`)
-
 func maybeCPUBuild(e *evidence.Evidence) (h hypothesis) {
-	said, _ := e.None()
-	if !e.Torch.CUDA.IsZero() || bundled(e) || withoutTorch(e) || ofCUDA().MatchString(said.Text) {
+	if !e.Torch.CUDA.IsZero() || bundled(e) || withoutTorch(e) || ofCUDA(e) != nil {
 		return
 	}
 	if v := evidence.PythonVersion(e.Torch.Version); e.Torch.Label != "" && !v.IsZero() {
@@ -245,12 +241,16 @@ func maybeNoDriver(e *evidence.Evidence) (h hypothesis) {
 }
 
 // answered reports whether a driver answered that it has no GPU for this process.
-func answered(e *evidence.Evidence) bool {
+func answered(e *evidence.Evidence) bool { m := ofCUDA(e); return m != nil && m[1] != "" }
+
+// ofCUDA is what only a build for CUDA says; nil: it is not said.
+func ofCUDA(e *evidence.Evidence) []string {
 	said, _ := e.None()
-	return noneForIt().MatchString(said.Text)
+	return onlyCUDA().FindStringSubmatch(said.Text)
 }
 
-var noneForIt = lazy.Regexp(`No CUDA GPUs are available|no CUDA-capable device|cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE`)
+var onlyCUDA = lazy.Regexp(`(No CUDA GPUs are available|no CUDA-capable device|cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE)|` +
+	`Found no NVIDIA driver|CUDA (?:unknown error|initialization)`)
 
 func maybeContainer(e *evidence.Evidence) (h hypothesis) {
 	if e.Place.Container.IsZero() {
