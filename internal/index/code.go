@@ -32,7 +32,7 @@ type Code struct {
 	GPU                     bool   // a library loads only beside the driver's own (libcuda.so.1)
 	Opens                   bool   // a library opens a GPU's driver itself: CUDA's or OpenCL's
 	Lacks                   string // what it asks for and no package that it requires brings: "CUDA 12, cuDNN 9"
-	JIT                     bool   // torch and CUDA's sources, and no library: compiled at the first use
+	JIT                     bool   // torch and CUDA's sources, and no code for a GPU: compiled at the first use
 	Partial                 bool   // some library was too large for the limit
 	Unsure                  bool   // so that nobody knows whether it holds its CUDA
 }
@@ -99,7 +99,7 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 		k.Native, k.PTX = words(found.code.Native), words(found.code.PTX)
 	}
 	k.ofCUDA(found, meta)
-	k.JIT = sources && !k.Alone && len(libraries) == 0
+	k.JIT = sources && !k.Alone && !k.Partial && k.Native+k.PTX == ""
 	return k, nil
 }
 
