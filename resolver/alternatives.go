@@ -60,8 +60,10 @@ func (q packages) forCUDAAlone(r pep508.Requirement) bool {
 	}
 	places := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 	return slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return len(e.CUDA) > 0 }) &&
-		!slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return slices.Contains(e.CUDA, cpu) })
+		!slices.ContainsFunc(places, forCPU)
 }
+
+func forCPU(e matrix.Elsewhere) bool { return slices.Contains(e.CUDA, cpu) }
 
 // otherPublishers are conda-forge, a package's own places, and a build from source.
 func (s advice) otherPublishers(o *outcome) []string {
@@ -165,9 +167,14 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	var out []string
 	list := archList(gpus)
 	for _, r := range s.p.req.packages {
-		if why := Unbuildable(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), gpus); why != "" {
+		places := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
+		name := s.builtFrom(r)
+		switch why := Unbuildable(places, gpus); {
+		case why != "":
 			out = append(out, why)
-		} else if name := s.builtFrom(r); name != "" && list != "" {
+		case name != "" && len(gpus) == 0 && slices.ContainsFunc(places, forCPU):
+			out = append(out, fmt.Sprintf("source build of %s: a C++ compiler, and torch first, then `pip install %s --no-build-isolation`", name, plainText(r)))
+		case name != "" && list != "":
 			out = append(out, fmt.Sprintf(
 				"source build of %s: the CUDA toolkit of torch's own major.minor, then %sTORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",
 				name, say.If(s.p.h.Platform.OS == "windows", "$env:"), list))

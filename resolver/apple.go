@@ -39,11 +39,6 @@ func (s chooser) metalOnMac(gpus []machine.GPU) *outcome {
 	return o
 }
 
-// metalOnIntel reports a build for Intel Macs, whose CPU wheel has the Metal backend.
-func metalOnIntel(accel string, b *matrix.Build) bool {
-	return accel == mps && b.OS == "macos" && b.Arch == "x86_64"
-}
-
 // backend is what a build's Metal backend asks of the system.
 func (s chooser) backend(b *matrix.Build) (matrix.Backend, bool) {
 	return s.p.m.Backend(mps, b.Release.Torch, b.OS, b.Arch)

@@ -37,7 +37,7 @@ func (s *problem) builds(f func(*matrix.Build)) {
 		list = s.cache.conda()
 	}
 	if s.req.Channel != "" {
-		list = s.channelBuilds()
+		list = remembered(s.cache.channel, s.req.Channel+s.req.exactTorch(), s.listChannel)
 	}
 	for _, b := range list {
 		f(b)

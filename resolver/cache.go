@@ -137,11 +137,7 @@ func (s *problem) covers(b *matrix.Build, sm machine.SM) (native, ptx bool) {
 	return v[0], v[1]
 }
 
-// stackGap says which library of a build has no code for a GPU.
-func (s *problem) stackGap(b *matrix.Build, sm machine.SM) gap {
-	return remembered(s.cache.stack, codeKey{b, sm}, func() gap { return s.findGap(b, sm) })
-}
-
+// findGap says which library of a build has no code for a GPU.
 func (s *problem) findGap(b *matrix.Build, sm machine.SM) (g gap) {
 	for _, l := range s.m.Stack(b) {
 		if l.Library == nil || !l.Core && l.Package != "nccl" {

@@ -71,13 +71,9 @@ func (w *request) exactTorch() string {
 	return ""
 }
 
-// channelBuilds are, of each kind of accelerator, the builds of the newest release that
+// listChannel are, of each kind of accelerator, the builds of the newest release that
 // has one for this system, as those that a channel has of the next release: ROCm's builds
 // were not seen of every release, and its nightlies go on (pytorch/pytorch#191688).
-func (s *problem) channelBuilds() []*matrix.Build {
-	return remembered(s.cache.channel, s.req.Channel+s.req.exactTorch(), s.listChannel)
-}
-
 func (s *problem) listChannel() (list []*matrix.Build) {
 	newest := map[string]*matrix.Release{} // by accelerator
 	for _, b := range s.cache.wheels {

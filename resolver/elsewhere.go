@@ -175,6 +175,28 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 	return onOnePage(out, names)
 }
 
+// newerElsewhere says where newer releases are published of packages that fall far behind:
+// what only goes with the one that was chosen is not asked for.
+func (s advice) newerElsewhere(o *outcome) (out []string) {
+	for _, e := range o.q.packages().extensions(o.build) {
+		if len(o.q.remarks().farBehind(e, o.build)) == 0 {
+			continue
+		}
+		asked := s.p.with(func(x *Request) {
+			x.Requirements = slices.DeleteFunc(x.Requirements, func(r pep508.Requirement) bool { return r.From == OfOthers })
+			for i := range x.Requirements {
+				if r := &x.Requirements[i]; r.Name == e.name {
+					r.Spec = version.TrustSpecifier(strings.TrimPrefix(r.Spec.String()+",>"+e.row.Version.String(), ","))
+				}
+			}
+		})
+		if asked != nil {
+			out = append(out, asked.advice().publishedElsewhere(o)...)
+		}
+	}
+	return out
+}
+
 // besideTorch says where a package is published for the torch that is chosen without it.
 func (s advice) besideTorch(r pep508.Requirement, rows []matrix.Elsewhere, without *problem) []string {
 	if without == nil {
@@ -289,7 +311,7 @@ func (q packages) published(name string, versions []version.Python, b *matrix.Bu
 		}
 		if len(list) > 0 && first == "" {
 			first = q.command(name, list[0], b)
-			if i > 0 && !v.IsZero() {
+			if i > 0 && !v.IsZero() && q.a.p.onlySource(pep508.Requirement{Name: name}) != nil {
 				first += fmt.Sprintf("; the newer %s has none that is known, and would be built", versions[0])
 			}
 		}

@@ -30,7 +30,7 @@ func (s advice) finish(o *outcome) *Resolution {
 			}
 			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})
 		}
-		o.Warnings = append(o.Warnings, o.q.remarks().remarks(o.build)...)
+		o.Warnings = slices.Concat(s.newerElsewhere(o), o.Warnings, o.q.remarks().remarks(o.build))
 		o.Warnings = append(o.Warnings, s.p.vendors().leftToOthers(o.q)...)
 		o.HeldBack = o.q.heldBack(o.build)
 	case o.q != nil && o.Decision == NoSolution:

@@ -145,7 +145,3 @@ func (q packages) ofOtherSystem(r pep508.Requirement) *matrix.Extension {
 	}
 	return nil
 }
-
-func sameArch(a, b string) bool {
-	return a == b || a == "aarch64" && b == "arm64" || a == "arm64" && b == "aarch64"
-}

@@ -122,7 +122,7 @@ func (q fits) noWheelOf(b *matrix.Build) string {
 		}
 	}
 	switch {
-	case q.a.py.major == 0:
+	case q.a.py.major == 0, q.notAsked(b) != "": // what was not asked for need not be there
 		return ""
 	case !f.Python.IsZero() && !q.a.p.cache.fits(q.a.py, f.Python.String()):
 		return fmt.Sprintf("it is for Python %s", f.Python)

@@ -9,7 +9,10 @@ import (
 // note is what a reader has to know of the build that another answer leads to; ""
 // nothing.
 func (o *outcome) note() string {
-	if o.build == nil || o.q == nil {
+	switch {
+	case o.Choice == nil && o.Then != nil:
+		return "after a change of the driver"
+	case o.build == nil || o.q == nil:
 		return ""
 	}
 	switch _, ptx := o.q.ptxOnly(o.build); {

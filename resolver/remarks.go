@@ -54,7 +54,10 @@ func (q remarks) strangers(b *matrix.Build) []string {
 func (q remarks) driverRemarks(b *matrix.Build) []string {
 	var out []string
 	if q.a.accel == cuda {
-		if !q.a.natively(b) && !q.a.drv.cuda.IsZero() && q.compilesAtRunTime(b) {
+		// Minor-version compatibility does not cover what is compiled at run time. torch itself
+		// does so with torch.compile alone, which `--jit` asks about.
+		compiles := func(e extension) bool { return e.row != nil && strings.Contains(e.row.Note, "JIT") }
+		if !q.a.natively(b) && !q.a.drv.cuda.IsZero() && slices.ContainsFunc(q.a.packages().extensions(b), compiles) {
 			out = append(out, fmt.Sprintf(
 				"%s leans on minor-version compatibility: it is built with CUDA %s and driver %s supports CUDA %s; code compiled at run time (torch.compile, NVRTC) may need a newer driver or `--jit`",
 				torchName(b), b.CUDA.MajorMinor(), driverText(q.a.drv), q.a.drv.cuda))
@@ -62,8 +65,9 @@ func (q remarks) driverRemarks(b *matrix.Build) []string {
 		if g, ok := q.a.ptxOnly(b); ok {
 			out = append(out, q.ptxRemark(b, g))
 		}
-		if !isConda(b) && b.Framework == nil {
-			faults := q.a.defectWarnings(b)
+		if faults := q.a.defectWarnings(b); b.Framework != nil {
+			out = append(out, faults...)
+		} else if !isConda(b) {
 			out = append(append(out, q.a.stackWarnings(b, faults)...), faults...)
 		}
 	}
@@ -154,13 +158,6 @@ func (q remarks) sameElsewhere(b *matrix.Build) bool {
 			return !native && !ptx
 		})
 	})
-}
-
-// compilesAtRunTime reports whether a requested package compiles CUDA code at run
-// time, which minor-version compatibility does not cover; torch itself does so with
-// torch.compile alone, which `--jit` asks about.
-func (q remarks) compilesAtRunTime(b *matrix.Build) bool {
-	return slices.ContainsFunc(q.a.packages().extensions(b), func(e extension) bool { return e.row != nil && strings.Contains(e.row.Note, "JIT") })
 }
 
 // doubted is the target of an AMD GPU in use of which something is not confirmed.

@@ -14,6 +14,9 @@ import (
 	"envfix/matrix"
 )
 
+// OfOthers is where a requirement is from that nobody asked for.
+const OfOthers = "what other packages require"
+
 // A Request is what the user asked for. The zero Request means "the newest
 // PyTorch that this machine can run without touching its driver".
 type Request struct {

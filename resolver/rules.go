@@ -187,7 +187,8 @@ func gpuCodeRule(q *attempt, b *matrix.Build) *Reason {
 	if b.Framework != nil && b.Label == cpu && q.accel != cuda {
 		return nil // also beside torch for another GPU
 	}
-	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) && !metalOnIntel(q.accel, b) {
+	onIntel := q.accel == mps && b.OS == "macos" && b.Arch == "x86_64" // whose CPU wheel has the Metal backend
+	if kind := accelOf(b.Label); kind != q.accel && !(kind == mps && q.accel == cpu) && !q.servesCPU(b) && !onIntel {
 		if !q.explain {
 			return silent
 		}

@@ -186,7 +186,7 @@ func jitRule(q *attempt, b *matrix.Build) *Reason {
 			break
 		}
 		if !slices.Contains(p.Served, g.SM) {
-			return q.no(p.Source, "torch.compile (`--jit`) does not serve %s: triton %s compiles for %s", gpuName(g), b.Triton, smList(p.Served))
+			return q.no(p.Source, "torch.compile (`--jit`) does not serve %s: triton %s compiles for %s", gpuName(g), b.Triton, strings.Join(text.Each(p.Served, machine.SM.String), " "))
 		}
 		if why := q.assemblerFault(b, p, g); why != "" {
 			return q.no(p.Source, "torch.compile (`--jit`) does not run: %s", why)
@@ -227,8 +227,4 @@ func jitWord(q *attempt, b *matrix.Build) string {
 // ptxas returns what triton's assembler of a build knows.
 func (q *attempt) ptxas(b *matrix.Build) (matrix.Ptxas, bool) {
 	return xslices.Find(q.p.m.Ptxas, func(p matrix.Ptxas) bool { return p.Triton.Compare(b.Triton) == 0 && p.Arch == b.Arch })
-}
-
-func smList(sms []machine.SM) string {
-	return strings.Join(text.Each(sms, machine.SM.String), " ")
 }

@@ -160,8 +160,9 @@ func (s *problem) wheels(name string) []*matrix.Extension {
 }
 
 func (s *problem) readWheels(name string) (rows []*matrix.Extension) {
+	arch := strings.NewReplacer("arm64", "aarch64").Replace
 	for _, e := range s.cache.byPackage()[name] {
-		if (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || sameArch(e.Arch, s.h.Platform.Arch)) {
+		if (e.OS == "" || e.OS == s.h.Platform.OS) && (e.Arch == "" || arch(e.Arch) == arch(s.h.Platform.Arch)) {
 			rows = append(rows, e)
 		}
 	}
@@ -328,13 +329,12 @@ func (q packages) passedRefusal(r pep508.Requirement) *Reason {
 // wheelRefusal says in a few words why one wheel does not go with a build, ""
 // where it does.
 func (q packages) wheelRefusal(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
-	if w := q.mismatch(r, e, b); w != "" {
-		return w
+	w := q.mismatch(r, e, b)
+	if q.a.accel == cuda && (w == "" || q.a.explain && !e.Sdist && q.unfit(r, e) == "") { // no other build changes the GPU: said first
+		w = cmp.Or(q.missingFor(e, q.codeOf(e)), w)
 	}
-	if q.a.accel == cuda {
-		if w := q.missingFor(e, q.codeOf(e)); w != "" {
-			return w
-		}
+	if w != "" {
+		return w
 	}
 	return q.needsRefusal(r, e, b)
 }

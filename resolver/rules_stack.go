@@ -22,7 +22,7 @@ func stackRule(q *attempt, b *matrix.Build) *Reason {
 		return nil
 	}
 	for _, g := range q.gpus {
-		lacks := q.p.stackGap(b, g.SM)
+		lacks := remembered(q.p.cache.stack, codeKey{b, g.SM}, func() gap { return q.p.findGap(b, g.SM) })
 		if l := lacks.core; l != nil {
 			return q.no(l.Library.Source, "its %s %s has no code for %s", libraryName(l.Package), l.Version, gpuName(g))
 		}
@@ -128,7 +128,7 @@ func (q *attempt) requires(name string) bool {
 // hits reports whether a defect is one of this build, on these GPUs, with this
 // Python.
 func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
-	if q.accel != cuda || b.Framework != nil || d.When != "" || d.Breaks == "hash" || d.Breaks == "nccl" && len(q.gpus) < 2 ||
+	if q.accel != cuda || d.When != "" || d.Breaks == "hash" || d.Breaks == "nccl" && len(q.gpus) < 2 ||
 		!matrix.IsFor(d.OS, d.Arch, b.OS, b.Arch) || !xslices.Admits(d.Labels, b.Label) || b.CuDNN.Less(d.MinCuDNN) ||
 		!xslices.Admits(d.Pythons, q.py.String()) || !q.concerns(d, b) {
 		return false
@@ -139,6 +139,9 @@ func (q *attempt) hits(d *matrix.Defect, b *matrix.Build) bool {
 
 // concerns reports whether a defect is of a build's torch, or of what goes with it.
 func (q *attempt) concerns(d *matrix.Defect, b *matrix.Build) bool {
+	if f := b.Framework; f != nil {
+		return d.Package == f.Package && q.p.cache.overlap(f.Versions, d.Versions) && q.p.cache.overlap(q.p.asks(b).Spec, d.Versions)
+	}
 	if d.Package == "torch" {
 		return q.p.cache.admits(d.Versions, b.Release.Torch)
 	}

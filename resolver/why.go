@@ -120,7 +120,8 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 		}
 		p := t.advice().release(t.chooser().answer(), r.Name, v)
 		p.Text = strings.ReplaceAll(strings.TrimPrefix(p.Text, r.Name+" "+v.String()+" "), r.Name+"=="+v.String(), "this")
-		if p.Version = v.String(); p.Status == "runs" && !read[p.Version] && !s.p.isFramework(r.Name) && !t.advice().loadsAsKnown(r.Name, v) {
+		known := func(n matrix.Need) bool { return n.Of == "torch" && t.cache.admits(n.Versions, v) } // which torch it needs
+		if p.Version = v.String(); p.Status == "runs" && !read[p.Version] && !s.p.isFramework(r.Name) && !slices.ContainsFunc(t.cache.needs[r.Name], known) {
 			p.Status, p.Text = "unknown", "there is a file for it; what it needs was not read"
 		}
 		out = append(out, p)
@@ -152,11 +153,6 @@ func (s advice) release(o *outcome, name string, v version.Python) PackageReleas
 		return PackageRelease{Status: "refused", Text: text}
 	}
 	return PackageRelease{Status: "unknown", Text: "it has no answer of its own here"}
-}
-
-// loadsAsKnown reports whether it is known which torch a release of a package needs.
-func (s advice) loadsAsKnown(name string, v version.Python) bool {
-	return slices.ContainsFunc(s.p.cache.needs[name], func(n matrix.Need) bool { return n.Of == "torch" && s.p.cache.admits(n.Versions, v) })
 }
 
 // whyQuestion is the attempt that decide asks first on this machine.

@@ -35,12 +35,12 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 		r.Python = a.Python
 	}
 	for _, limit := range a.Limits {
-		if q, err := pep508.Parse(limit, "what goes with the other packages"); err == nil && !slices.Contains(a.Plain, q.Name) {
+		if q, err := pep508.Parse(limit, resolver.OfOthers); err == nil && !slices.Contains(a.Plain, q.Name) {
 			r.Requirements = append(r.Requirements, q)
 		}
 	}
 	for _, name := range a.Brought {
-		r.Requirements = append(r.Requirements, pep508.Requirement{Name: name, Text: name, From: "what other packages require"})
+		r.Requirements = append(r.Requirements, pep508.Requirement{Name: name, Text: name, From: resolver.OfOthers})
 	}
 	return r
 }
