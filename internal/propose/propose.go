@@ -159,9 +159,9 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
-		case l.isBuilt(ctx, q, r.Python):
+		case l.shelf.sourceOnly(ctx, q.Name, q.Spec) || r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource: // it has to be built
 			why := l.NoCode(q.Name)
-			if q.From == "" && !l.Later(q.Name) && (why != "" || l.chosenWith(ctx, q)) {
+			if q.From == "" && !l.Later(q.Name) && (why != "" || l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
 				return // asked for by its name: the matrix says where it has wheels, and how it is built
 			}
 			if why != "" {
@@ -201,16 +201,6 @@ func (l *Loop) hasCUDA(ctx context.Context, q pep508.Requirement) bool {
 
 func family(name string) bool { return name == "torch" || slices.Contains(resolver.Companions(), name) }
 
-// isBuilt reports whether a package has to be built: it has no wheel, or none for a Python.
-func (l *Loop) isBuilt(ctx context.Context, q pep508.Requirement, python string) bool {
-	return l.shelf.sourceOnly(ctx, q.Name, q.Spec) || python != "" && l.shelf.fit(ctx, q.Name, q.Spec, python) == matrix.FitSource
-}
-
-// chosenWith reports whether a package is one that the matrix decides on.
-func (l *Loop) chosenWith(ctx context.Context, q pep508.Requirement) bool {
-	return l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q)
-}
-
 // at asks for one Python, and takes out of the way what can be: what is on no index, what
 // has only source, a torch that the rest does not go with.
 func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds bool) error {
@@ -239,7 +229,7 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 				return nil
 			}
 			c.loosened, c.fallback = true, a.clone()
-			if !l.otherTorch(ctx, a, r, best) {
+			if !l.otherTorch(ctx, a, r, best, builds) {
 				return nil
 			}
 		}
@@ -273,7 +263,7 @@ func (l *Loop) refused(ctx context.Context, c *course, best *resolver.Choice, er
 		return nil, true
 	case !c.loosened && best.Torch != "" && strings.Contains(no.text, "torch"):
 		c.loosened = true
-		return no, l.otherTorch(ctx, c.a, c.r, best)
+		return no, l.otherTorch(ctx, c.a, c.r, best, c.builds)
 	}
 	return no, false
 }

@@ -2,6 +2,7 @@ package propose
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -50,8 +51,9 @@ func (l *Loop) behind(ctx context.Context, a *Answer, r resolver.Request) bool {
 }
 
 // otherTorch has uv choose among the releases of torch that the matrix admits, the newest
-// of the other packages first, and limits the answer to that one.
-func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c *resolver.Choice) bool {
+// of the other packages first, and limits the answer to that one. What only the packages of
+// another torch bring may have to be built.
+func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c *resolver.Choice, builds bool) bool {
 	newest, oldest := c.Torch, c.Torch
 	for range 40 {
 		b := a.clone()
@@ -65,17 +67,23 @@ func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c 
 	if oldest == newest {
 		return false
 	}
-	found, err := l.compile(ctx, l.job(a, r, c, "torch>="+oldest+",<="+newest))
+	b := a.clone()
+	found, err := l.compile(ctx, l.job(b, r, c, "torch>="+oldest+",<="+newest))
+	for no := (*refusal)(nil); errors.As(err, &no) && l.calls < mostCalls; {
+		if moved, end := l.clear(ctx, b, r, no, builds); !moved || end != nil {
+			return false
+		}
+		found, err = l.compile(ctx, l.job(b, r, c, "torch>="+oldest+",<="+newest))
+	}
 	public, _ := version.SplitLocal(found["torch"])
 	if err != nil || public == "" || public == newest {
 		return false
 	}
-	b := a.clone()
 	b.Limits = append(b.Limits, "torch=="+public)
 	if l.Resolve(b.Judged(r)) == nil {
 		return false
 	}
-	a.Limits = b.Limits
+	*a = *b
 	a.say("torch %s, not %s: the other packages ask for it", public, newest)
 	return true
 }
