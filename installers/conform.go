@@ -33,7 +33,8 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 		}
 	}
 	unmet := func(q pep508.Requirement) bool { p, ok := have[q.Name]; return !ok || !meets(p, q) }
-	if slices.ContainsFunc(r.Requirements, unmet) || withExtra(c) &&
+	withExtra := slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), func(ask string) bool { return strings.Contains(ask, "[") })
+	if slices.ContainsFunc(r.Requirements, unmet) || withExtra &&
 		!slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
 		return false // or the plain package is there, without its CUDA
 	}
@@ -117,9 +118,4 @@ func (b *builder) leftBehind() {
 // another system.
 func (b *builder) inEnvironment(kinds ...string) bool {
 	return slices.ContainsFunc(b.h.Pythons, func(p machine.Python) bool { return p.Active && p.Path != "" && slices.Contains(kinds, p.Source) })
-}
-
-// withExtra reports whether a choice asks for a package with an extra.
-func withExtra(c *resolver.Choice) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), func(ask string) bool { return strings.Contains(ask, "[") })
 }

@@ -282,15 +282,11 @@ func (c *keeper) linked(d machine.HeldDist) string {
 			needsOwn := slices.ContainsFunc(d.Requires, func(line string) bool { return strings.HasPrefix(line, "nvidia-") })
 			so, _, _ = strings.Cut(strings.TrimPrefix(so, "."), ".") // libcudart.so.11.0
 			if so != "" && so != major && !needsOwn {
-				return fmt.Sprintf("links %s, and torch %s brings %s", name, c.b.choice.Torch, cudaWords(c.b.choice.CUDA))
+				return fmt.Sprintf("links %s, and torch %s brings %s", name, c.b.choice.Torch, cmp.Or(say.With("CUDA ", c.b.choice.CUDA, ""), "no CUDA"))
 			}
 		}
 	}
 	return ""
-}
-
-func cudaWords(cuda string) string {
-	return say.Either(cuda == "", "no CUDA", "CUDA "+cuda)
 }
 
 // sameTorch reports whether code that was compiled against an installed torch loads

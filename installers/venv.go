@@ -73,6 +73,9 @@ func (b *builder) venv(tool wheelTool) {
 		return
 	}
 	size, _ := b.m.Size(b.choice.Torch, b.choice.Build, b.h.Platform.OS, b.h.Platform.Arch) // 0: nobody measured it
+	if p := b.h.Has("torch"); b.t.InPlace && p != nil && same(*p, b.choice.Packages["torch"], b.choice) {
+		size.DownloadMB, size.DiskMB = 0, 0 // it is there
+	}
 	b.install(exe, plan.Step{
 		ID:    "torch",
 		Title: "install " + strings.Join(first, ", "),

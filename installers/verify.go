@@ -96,7 +96,7 @@ func vendorOf(build string) string {
 
 func proofTitle(v *plan.Verify) string {
 	if !slices.Contains(v.Imports, "torch") {
-		return "prove that " + strings.Join(v.Imports, " and ") + " works"
+		return "prove that " + cmp.Or(strings.Join(v.Imports, " and "), "the environment") + " works"
 	}
 	return "prove that torch works"
 }

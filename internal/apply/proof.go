@@ -115,7 +115,7 @@ func Compare(want plan.Verify, got Proof) (out []string) {
 	if want.CuDNN != "" && got.Errors["cudnn"] == "" {
 		differ("its cuDNN", threeParts(want.CuDNN), CuDNNVersion(got.CuDNN))
 	}
-	if len(want.Arches) > 0 && !sameSet(want.Arches, got.Arches) {
+	if len(want.Arches) > 0 && !slices.Equal(slices.Sorted(slices.Values(want.Arches)), slices.Sorted(slices.Values(got.Arches))) {
 		differ("its code for GPUs", strings.Join(want.Arches, " "), strings.Join(got.Arches, " "))
 	}
 	for _, g := range got.GPUs {
@@ -174,10 +174,6 @@ func (p Proof) Words() (shown, not []string) {
 }
 
 func orNone(s string) string { return cmp.Or(s, "none") }
-
-func sameSet(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
 
 // threeParts cuts 9.10.2.21 to 9.10.2: the fourth is not in the library's number.
 func threeParts(v string) string {

@@ -178,7 +178,8 @@ func (d *drawing) best(releases []*matrix.Release, h machine.Machine, now, later
 	}
 	for _, rel := range releases {
 		if builds := later[rel.Torch.String()]; len(builds) > 0 {
-			return d.cell(builds, d.undemanding(builds, g), g, Driver)
+			undemanding := slices.MinFunc(builds, func(a, b *matrix.Build) int { return d.floor(a, g).Compare(d.floor(b, g)) }) // asks least of the driver
+			return d.cell(builds, undemanding, g, Driver)
 		}
 	}
 	return d.empty(releases[0], h)
@@ -204,11 +205,6 @@ func (d *drawing) runs(h machine.Machine) map[string][]*matrix.Build {
 		}
 	}
 	return out
-}
-
-// undemanding is the build that asks least of the driver.
-func (d *drawing) undemanding(builds []*matrix.Build, g machine.GPU) *matrix.Build {
-	return slices.MinFunc(builds, func(a, b *matrix.Build) int { return d.floor(a, g).Compare(d.floor(b, g)) })
 }
 
 // cell is that of a release that runs, with the build of it that counts.

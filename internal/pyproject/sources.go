@@ -44,7 +44,7 @@ func (p *Project) sourcesAgainst(c *resolver.Choice, sources []Source) (out []st
 	agrees := map[string]bool{} // an extra may take it from elsewhere
 	for _, s := range sources {
 		url := named[s.Index]
-		agrees[s.Package] = agrees[s.Package] || sameIndex(url, c.Index) || Label(url) == c.Build && c.Build != ""
+		agrees[s.Package] = agrees[s.Package] || c.Index != nil && strings.TrimSuffix(url, "/") == strings.TrimSuffix(*c.Index, "/") || Label(url) == c.Build && c.Build != ""
 	}
 	for _, s := range sources {
 		switch {
@@ -60,10 +60,6 @@ func (p *Project) sourcesAgainst(c *resolver.Choice, sources []Source) (out []st
 
 func isTorch(name string) bool {
 	return name == "torch" || name == "torchvision" || name == "torchaudio"
-}
-
-func sameIndex(url string, index *string) bool {
-	return index != nil && strings.TrimSuffix(url, "/") == strings.TrimSuffix(*index, "/")
 }
 
 func place(index *string) string {
