@@ -192,14 +192,8 @@ func harmless(l string) bool { return logged().MatchString(l) && !troubled().Mat
 func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	c, k := r.c, r.k
 	p := Printed{At: said, warned: warned().MatchString(l)}
-	row, found := k.Printed.Find(l)
-	if found && strings.Contains(l, "[Errno ") { // the system's own words, whoever prints them
-		row, found = know.Row{}, false
-	}
 	raised := raised().FindStringSubmatch(l)
-	if raised != nil && found && row.Kind != raised[2]+raised[3] && 5*len(row.Text) < 3*len(raised[4]) {
-		row = know.Row{Origin: know.Origin{Loud: true, Kind: raised[2] + raised[3]}} // a phrase of many programs
-	}
+	row, found := rowOf(k, l, raised)
 	switch {
 	case found:
 		p.Row = row
@@ -226,6 +220,18 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	if !slices.ContainsFunc(c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
 		c.Printed = append(c.Printed, p)
 	}
+}
+
+// rowOf is the catalogue's row of a line, of which raised is the exception in it, nil none.
+func rowOf(k *know.Knowledge, l string, raised []string) (know.Row, bool) {
+	row, found := k.Printed.Find(l)
+	switch {
+	case found && strings.Contains(l, "[Errno "): // the system's own words, whoever prints them
+		return know.Row{}, false
+	case raised != nil && found && row.Kind != raised[2]+raised[3] && 5*len(row.Text) < 3*len(raised[4]):
+		return know.Row{Origin: know.Origin{Loud: true, Kind: raised[2] + raised[3]}}, true // a phrase of many programs
+	}
+	return row, found
 }
 
 // A frame is the last file of a package in a traceback.
