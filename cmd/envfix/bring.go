@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"envfix/internal/fail"
@@ -160,16 +161,19 @@ func (f planFlags) fromNothing(ctx context.Context, h machine.Machine, t *plan.T
 	if t.Bring = cmp.Or(team.ParseMirrors(t.Mirrors).DefaultIndex(), defaultIndex); t.Bring == "" || f.machine.mode == examines {
 		return
 	}
-	hosts := pythonHosts
-	if mirror := os.Getenv("UV_PYTHON_INSTALL_MIRROR"); mirror != "" {
-		hosts = []string{mirror}
-	}
-	for _, host := range hosts {
-		if reach.Index(ctx, host) == nil {
-			return
-		}
+	if pythonAnswers(ctx) {
+		return
 	}
 	if t.Unpack = has("apt-get"); !t.Unpack && system && has("sudo") {
 		t.Bring = ""
 	}
+}
+
+// pythonAnswers reports whether a place answers that uv takes Python from.
+func pythonAnswers(ctx context.Context) bool {
+	hosts := pythonHosts
+	if mirror := os.Getenv("UV_PYTHON_INSTALL_MIRROR"); mirror != "" {
+		hosts = []string{mirror}
+	}
+	return slices.ContainsFunc(hosts, func(host string) bool { return reach.Index(ctx, host) == nil })
 }

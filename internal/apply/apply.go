@@ -272,7 +272,9 @@ func tellState(e *fail.Error, r *run, touched bool) {
 }
 
 // inPlace reports whether the plan changes the environment itself.
-func (r *run) inPlace() bool { return r.plan.Target.InPlace || !slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Switch != nil }) }
+func (r *run) inPlace() bool {
+	return r.plan.Target.InPlace || !slices.ContainsFunc(r.plan.Steps, func(s plan.Step) bool { return s.Switch != nil })
+}
 
 // gone reports whether err says that a file does not exist.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

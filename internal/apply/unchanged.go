@@ -63,13 +63,9 @@ func (a amended) torchStands() bool {
 	}
 	apart := func(these, others map[string]string) bool {
 		for name, path := range these {
-			if _, both := others[name]; both {
-				continue
-			}
 			module, _, _ := strings.Cut(top(name), ".")
-			if stays[top(name)] || strings.HasSuffix(name, ".pth") || slices.Contains(sought, machine.NormalName(module)) ||
-				strings.HasSuffix(name, ".dist-info/METADATA") && asksForTorch().Match(content(path)) ||
-				strings.HasSuffix(name, ".dist-info/entry_points.txt") && torchsGroup().Match(content(path)) {
+			_, both := others[name]
+			if !both && (stays[top(name)] || slices.Contains(sought, machine.NormalName(module)) || meetsTorch(name, path)) {
 				return false
 			}
 		}
@@ -83,6 +79,13 @@ var (
 	asksForTorch = lazy.Regexp(`(?im)^Requires-Dist: *[\w.-]*torch`)
 	torchsGroup  = lazy.Regexp(`(?m)^\[torch`)
 )
+
+// meetsTorch reports a file by which Python's start or torch hears of a package, or that asks for torch.
+func meetsTorch(name, path string) bool {
+	return strings.HasSuffix(name, ".pth") ||
+		strings.HasSuffix(name, ".dist-info/METADATA") && asksForTorch().Match(content(path)) ||
+		strings.HasSuffix(name, ".dist-info/entry_points.txt") && torchsGroup().Match(content(path))
+}
 
 func top(name string) string {
 	first, _, _ := strings.Cut(name, "/")

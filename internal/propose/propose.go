@@ -159,12 +159,11 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
-		case l.shelf.sourceOnly(ctx, q.Name, q.Spec) || r.Python != "" && l.shelf.fit(ctx, q.Name, q.Spec, r.Python) == matrix.FitSource: // it has to be built
-			why := l.NoCode(q.Name)
-			if q.From == "" && !l.Later(q.Name) && (why != "" || l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q)) {
-				return // asked for by its name: the matrix says where it has wheels, and how it is built
+		case l.built(ctx, q, r.Python):
+			if l.forMatrix(ctx, q) {
+				return
 			}
-			if why != "" {
+			if why := l.NoCode(q.Name); why != "" {
 				a.Aside = append(a.Aside, q.Name)
 				a.say("set aside: %s", why)
 			} else {
@@ -187,6 +186,17 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	} else {
 		a.Plain = append(source, l.Plain...) // it is not the frameworks, and what is built is no reason either
 	}
+}
+
+// built reports whether a package has to be built for a Python; "" is any.
+func (l *Loop) built(ctx context.Context, q pep508.Requirement, python string) bool {
+	return l.shelf.sourceOnly(ctx, q.Name, q.Spec) || python != "" && l.shelf.fit(ctx, q.Name, q.Spec, python) == matrix.FitSource
+}
+
+// forMatrix reports a package that is asked for by its name and of which the matrix says where
+// it has wheels, and how it is built.
+func (l *Loop) forMatrix(ctx context.Context, q pep508.Requirement) bool {
+	return q.From == "" && !l.Later(q.Name) && (l.NoCode(q.Name) != "" || l.Framework(q.Name) || l.Wheels(q.Name) || l.hasCUDA(ctx, q))
 }
 
 // hasCUDA reports whether the archive of a package holds CUDA's sources.
