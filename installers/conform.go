@@ -33,10 +33,8 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 		}
 	}
 	unmet := func(q pep508.Requirement) bool { p, ok := have[q.Name]; return !ok || !meets(p, q) }
-	withExtra := slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), func(ask string) bool { return strings.Contains(ask, "[") })
-	if slices.ContainsFunc(r.Requirements, unmet) || withExtra &&
-		!slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") }) {
-		return false // or the plain package is there, without its CUDA
+	if slices.ContainsFunc(r.Requirements, unmet) || plainAlone(h, c) {
+		return false
 	}
 	for _, held := range c.Holds {
 		q, err := pep508.Parse(held, "")
@@ -45,6 +43,12 @@ func conforms(h machine.Machine, r resolver.Request, c *resolver.Choice) bool {
 		}
 	}
 	return true
+}
+
+// plainAlone reports that a package is chosen with an extra that brings its CUDA, which is not there.
+func plainAlone(h machine.Machine, c *resolver.Choice) bool {
+	withExtra := slices.ContainsFunc(slices.Collect(maps.Values(c.Ask)), func(ask string) bool { return strings.Contains(ask, "[") })
+	return withExtra && !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") })
 }
 
 // holdsProject reports whether the environment holds the project that is installed in
