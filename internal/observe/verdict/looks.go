@@ -52,7 +52,7 @@ const (
 	gcOften     = 3    // a look at all that PyTorch's import left takes 100 ms, and comes once or twice by itself
 	launchMuch  = 0.40 // of the loop's time starts work, else that is not what the GPU waits for
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
-	crowded     = 0.3  // of the time the loop waited for a processor: there parts were seen 15 % smaller than they are
+	crowded     = 0.3  // of the time the loop waited for a processor: there parts were seen smaller than they are (three jobs, measured)
 	unsure      = 1.5  // times: a gain that so few looks leave as wide is not promised
 )
 
