@@ -122,9 +122,9 @@ func (s *problem) projectAdmits(p py) bool {
 	return p.fits(pin)
 }
 
-// behind is how many releases before the newest Python the usual one is: what people install
+// Behind is how many releases before the newest Python the usual one is: what people install
 // beside torch has wheels for it.
-const behind = 2
+const Behind = 2
 
 // everyPython are those that some build is made for: the usual one, then the newest first.
 func everyPython(m *matrix.Matrix) []py {
@@ -143,8 +143,8 @@ func everyPython(m *matrix.Matrix) []py {
 	for n := high.minor; n >= low.minor && high.major == 3; n-- {
 		out = append(out, py{major: 3, minor: n})
 	}
-	if usual := high.minor - behind; usual >= low.minor && high.major == 3 {
-		out = slices.Insert(slices.Delete(out, behind, behind+1), 0, py{major: 3, minor: usual})
+	if usual := high.minor - Behind; usual >= low.minor && high.major == 3 {
+		out = slices.Insert(slices.Delete(out, Behind, Behind+1), 0, py{major: 3, minor: usual})
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/version"
+	"envfix/resolver"
 )
 
 // projectPython is what the project in the team's folder demands of Python: its
@@ -100,7 +101,7 @@ func (b basis) pythonOf(name, demand string) string {
 	return say.If(demand == "" || err == nil && admitsMinor(want, p.Python), p.Python)
 }
 
-// olderPython makes the lock with the newest Python that all wishes have, where a
+// olderPython makes the lock with another Python, the newest that all wishes have, where a
 // package has no file for the Python of targets that name none. It returns the first
 // error where none is found.
 func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
@@ -108,10 +109,11 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 	if !errors.As(first, &f) || !ofPython(f) {
 		return first
 	}
+	elsewhere := "another Python than is here, for the targets that name none: " + said(f)
 	if t.Pythons != nil && m.basis.keep == nil {
 		m.basis.anyPython = true
 		if err := m.make(ctx, t); err == nil {
-			m.notes = append(m.notes, "another Python than is here, for the targets that name none: "+said(f))
+			m.notes = append(m.notes, elsewhere)
 			return nil
 		}
 	}
@@ -125,12 +127,16 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 	if _, err := fmt.Sscanf(newest, "%d.%d", &major, &minor); err != nil {
 		return first // every target names its Python
 	}
-	for minor--; minor > 0; minor-- {
+	usual := minor
+	for minor += resolver.Behind; minor > 0; minor-- {
+		if minor == usual {
+			continue
+		}
 		m.basis.python = fmt.Sprintf("%d.%d", major, minor)
 		var again *fail.Error
 		switch err := m.make(ctx, t); {
 		case err == nil:
-			m.notes = append(m.notes, fmt.Sprintf("Python %s for the targets that name none: with %s, %s", m.basis.python, newest, said(f)))
+			m.notes = append(m.notes, say.Either(m.basis.anyPython, elsewhere, fmt.Sprintf("Python %s for the targets that name none: with %s, %s", m.basis.python, newest, said(f))))
 			return nil
 		case errors.As(err, &again) && ofPython(again):
 		default:
