@@ -117,12 +117,7 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 			return nil
 		}
 	}
-	newest := ""
-	for _, d := range m.drafts {
-		if d.defaulted && (newest == "" || comparePublic(d.profile.Python, newest) > 0) {
-			newest = d.profile.Python
-		}
-	}
+	newest := newestDefaulted(m.drafts)
 	var major, minor int
 	if _, err := fmt.Sscanf(newest, "%d.%d", &major, &minor); err != nil {
 		return first // every target names its Python
@@ -144,6 +139,16 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 		}
 	}
 	return first
+}
+
+// newestDefaulted is the newest Python of the targets that name none; "" all name theirs.
+func newestDefaulted(drafts []draft) (newest string) {
+	for _, d := range drafts {
+		if d.defaulted && (newest == "" || comparePublic(d.profile.Python, newest) > 0) {
+			newest = d.profile.Python
+		}
+	}
+	return newest
 }
 
 // defaultedPythons says which Python was taken for the targets that name none.
