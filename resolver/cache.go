@@ -37,7 +37,7 @@ type cache struct {
 	files      map[fileKey]string                    // why a wheel has no file here
 	admit      map[admitKey]bool                     // specifiers asked about
 	fit        map[fitKey]bool                       // Pythons asked about
-	every      func() []py                           // the ordinary Pythons that any build is made for, newest first
+	every      func() []py                           // the ordinary Pythons that any build is made for, the usual one, then newest first
 	table      func() *matrix.DeviceTable            // asked where a GPU is known by its name only
 	models     map[string]matrix.Device              // what it said
 }
