@@ -120,7 +120,9 @@ func Run(ctx context.Context, c Command) error {
 	defer runtime.UnlockOSThread()
 	pause := newPause(!c.Patient && !c.Second) // before the start: the key may be typed at once
 	defer pause.end()
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); ctx.Err() != nil && errors.Is(err, ctx.Err()) { // interrupted before the start
+		return context.Cause(ctx)
+	} else if err != nil {
 		return &StartError{Path: path, Err: bare(err)}
 	}
 	stopHurry := func() {}

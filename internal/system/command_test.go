@@ -308,3 +308,29 @@ func TestLongLine(t *testing.T) {
 		t.Errorf("%d of %d characters arrived", got, 3*longLine)
 	}
 }
+
+// late is a context that ended, and hears of it at the second question only.
+type late struct {
+	context.Context
+	asked bool
+}
+
+func (l *late) Err() error {
+	if !l.asked {
+		l.asked = true
+		return nil
+	}
+	return l.Context.Err()
+}
+
+// A program that is interrupted while it is being started was interrupted, and is not one
+// that cannot be started.
+func TestInterruptedAtTheStart(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := Run(&late{Context: ended}, Command{Argv: []string{"true"}})
+	var start *StartError
+	if !errors.Is(err, context.Canceled) || errors.As(err, &start) {
+		t.Errorf("%T %v", err, err)
+	}
+}
