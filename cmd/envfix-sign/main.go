@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing/fstest"
 	"time"
 
 	"envfix/internal/say"
@@ -130,15 +129,19 @@ func release(args []string, days int, now time.Time) error {
 	if err := os.Mkdir(out, 0o755); err != nil {
 		return err
 	}
-	files := fstest.MapFS{update.ManifestName: {Data: text, Mode: 0o644}}
+	if err := os.Mkdir(filepath.Join(out, "torch"), 0o755); err != nil {
+		return err
+	}
 	for _, f := range manifest.Files {
 		b, err := fs.ReadFile(data, f.Name)
 		if err != nil {
 			return err
 		}
-		files[f.Name] = &fstest.MapFile{Data: b, Mode: 0o644}
+		if err := create(filepath.Join(out, filepath.FromSlash(f.Name)), b, 0o644); err != nil {
+			return err
+		}
 	}
-	if err := os.CopyFS(out, files); err != nil {
+	if err := create(filepath.Join(out, update.ManifestName), text, 0o644); err != nil {
 		return err
 	}
 	fmt.Printf("matrix %s, %d files, good until %s\n", m.Version, len(manifest.Files), manifest.Expires)
