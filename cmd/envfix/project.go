@@ -314,7 +314,7 @@ func nothingToFollow(dir string) error {
 		lists[0], lists[i] = lists[i], lists[0]
 	}
 	if len(lists) > 0 {
-		e.Details = append(e.Details, strings.Join(say.Few(lists, 4, "%d more"), ", ")+" lies a folder down")
+		e.Details = append(e.Details, strings.Join(say.Few(lists, 4, "%d more"), ", ")+say.Either(len(lists) == 1, " lies", " lie")+" a folder down")
 		e.Hints = append([]string{"`envfix plan -r " + lists[0] + "` follows it"}, e.Hints...)
 	}
 	return e
