@@ -67,13 +67,6 @@ var liveCases = []liveCase{
 			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
 		}
 	}, "LD003", []string{"both write"}, false},
-	{"the second instance of a card, by an index", func(c *read.Case) {
-		variable("CUDA_VISIBLE_DEVICES", "1")(c)
-		c.Machine.GPUs = append(c.Machine.GPUs, c.Machine.GPUs[0])
-		for i := range c.Machine.GPUs {
-			c.Machine.GPUs[i].MIG, c.Machine.GPUs[i].PCIAddress = "1g.10gb", "0000:01:00.0"
-		}
-	}, "ACC001", []string{"not there"}, false},
 	{"a package without a library for this CUDA", func(c *read.Case) {
 		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"10.2", "11.8"}}}
 	}, "PY019", []string{"bitsandbytes has no library for CUDA 12"}, false},
@@ -83,21 +76,6 @@ var liveCases = []liveCase{
 	{"a package with a library for this CUDA", func(c *read.Case) {
 		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"11.8", c.Torch.CUDA.MajorMinor()}}}
 	}, "", nil, false},
-	{"a job of Slurm without a GPU", func(c *read.Case) {
-		c.Machine.Env["SLURM_JOB_ID"], c.Machine.GPUs[0].Visible, c.Machine.GPUs[0].PCIAddress = "4711", false, "0000:07:00.0"
-	}, "ACC011", []string{"4711", "--gres=gpu:1"}, false},
-	{"a container that Docker gave nothing", func(c *read.Case) {
-		c.Machine.Platform.Environment, c.Machine.Driver, c.Machine.GPUs[0].Visible = machine.Container, nil, false
-		c.Machine.Env["NVIDIA_VISIBLE_DEVICES"] = "void"
-	}, "CTR022", []string{"void", "docker run --gpus all"}, false},
-	{"a pod without a limit", func(c *read.Case) {
-		c.Machine.Platform.Environment, c.Machine.Driver, c.Machine.GPUs[0].Visible = machine.Container, nil, false
-		c.Machine.Env["KUBERNETES_SERVICE_HOST"] = "10.0.0.1"
-	}, "CTR001", []string{"pod of Kubernetes", "nvidia.com/gpu: 1"}, false},
-	{"a GPU that the driver left behind", func(c *read.Case) {
-		g := &c.Machine.GPUs[0]
-		g.Visible, g.Name, g.SM = false, "Tesla K80", machine.SM{Major: 3, Minor: 7}
-	}, "HW014", []string{"branch 470", "--change-driver"}, false},
 	{"the one of two GPUs that torch has no code for is chosen", func(c *read.Case) {
 		old := c.Machine.GPUs[0]
 		old.Name, old.SM, old.Index = "NVIDIA GeForce GTX 670", machine.SM{Major: 3}, 1
@@ -106,20 +84,12 @@ var liveCases = []liveCase{
 		c.From.Env = map[string]read.Evidence{"CUDA_VISIBLE_DEVICES": {Text: "CUDA_VISIBLE_DEVICES=1"}}
 		c.Machine.Driver.Version = version.MustDotted("470.256.02")
 	}, "ARC005", []string{"GTX 670", "or another GPU"}, false},
-	{"a GPU that is named twice", variable("CUDA_VISIBLE_DEVICES", "0,0", bashrc), "ACC001", []string{"twice", "~/.bashrc:7"}, false},
-	{"a kernel of notebooks that hides the GPU", func(c *read.Case) {
-		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}
-	}, "ACC001", []string{"hides every GPU", "/k/ml/kernel.json"}, true},
 	{"a kernel of notebooks that names the GPU", func(c *read.Case) {
 		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "0", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}
 	}, "", nil, false},
 	{"a script that works on the CPU", func(c *read.Case) {
 		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "-1", Origins: []machine.Origin{{Kind: machine.OriginPython, File: "/p/train.py", Line: 2}}}}
 	}, "", nil, false},
-	{"a value that an option cannot have", func(c *read.Case) {
-		variable("PYTORCH_ALLOC_CONF", "max_split_size_mb:10")(c)
-		c.Files.Options = []machine.BadOption{{Variable: "PYTORCH_ALLOC_CONF", Option: "max_split_size_mb", Value: "10", Wants: "more than 20"}}
-	}, "ACC023", []string{"more than 20"}, false},
 	{"torch of a Mac", func(c *read.Case) { c.Files.Dists[0].ABI = "macosx_11_0_arm64" }, "PY027", []string{"macosx_11_0_arm64"}, false},
 	{"links into a cache that was cleaned", func(c *read.Case) {
 		c.Files.Dists[0].Absent, c.Files.Dists[0].Files, c.Files.Dists[0].Link = 9, 10, "/cache/archive-v0/x"
@@ -137,9 +107,6 @@ var liveCases = []liveCase{
 		c.Files.Sites = append(c.Files.Sites, "/shared")
 		c.Files.Dists = append(c.Files.Dists, other)
 	}, "", nil, false},
-	{"no NVML beside a kernel module", func(c *read.Case) {
-		c.Machine.Driver.Evidence, c.Machine.Notes = machine.FromProc, []string{"nvml: library not found"}
-	}, "DRV003", []string{"libnvidia-ml.so.1", "nvidia-utils-"}, true},
 	{"no NVML and no driver", func(c *read.Case) {
 		c.Machine.Driver, c.Machine.GPUs, c.Machine.Notes, c.WithoutGPU = nil, nil, []string{"nvml: library not found"}, true
 	}, "", nil, false},
@@ -150,12 +117,6 @@ var liveCases = []liveCase{
 	{"no shared memory", func(c *read.Case) {
 		c.Around = &machine.Around{SharedMem: &machine.SharedMem{Fault: "no such file or directory"}}
 	}, "MG001", []string{"no such file", "mount -t tmpfs"}, true},
-	{"a libcuda of another driver", libcuda("/usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01", "535.183.01", "ld.so.cache"), "DRV004", []string{"535.183.01"}, false},
-	{"a compatibility libcuda that is older", libcuda("/usr/local/cuda/compat/libcuda.so.535.54.03", "535.54.03", "LD_LIBRARY_PATH"), "CTR011", []string{"535.54.03"}, false},
-	{"a compatibility libcuda that is newer, on GeForce", func(c *read.Case) {
-		libcuda("/usr/local/cuda/compat/libcuda.so.999.10.01", "999.10.01", "LD_LIBRARY_PATH")(c)
-		c.Machine.GPUs[0].Name = "NVIDIA GeForce RTX 4090"
-	}, "CTR011", []string{"999.10.01", "804"}, false},
 	{"a compatibility libcuda that is newer, in a data centre", func(c *read.Case) {
 		libcuda("/usr/local/cuda/compat/libcuda.so.999.10.01", "999.10.01", "LD_LIBRARY_PATH")(c)
 		c.Machine.GPUs[0].Name = "NVIDIA H100 80GB HBM3"
@@ -170,25 +131,6 @@ var liveCases = []liveCase{
 		variable("VIRTUAL_ENV", "/old/venv")(c)
 		c.Machine.Env["PATH"], c.Files.Notes, c.Torch, c.Packages, c.Files.Dists, c.Files.Imports = c.Files.Dir+"/bin", []string{"VIRTUAL_ENV is not there"}, read.Torch{}, nil, nil, nil
 	}, "PY021", []string{"/old/venv"}, false},
-	{"the device rules of a container", func(c *read.Case) {
-		c.Machine.Notes = []string{"nvml: the kernel module 570.1 is loaded, but NVIDIA's library cannot reach it; the device rules of this container (cgroup) refuse /dev/nvidiactl"}
-	}, "CTR006", []string{"device rules"}, false},
-	{"a limit on open files that CUDA does not start with", func(c *read.Case) { c.Around = &machine.Around{Files: 20} }, "ACC024", []string{"20 files", "busy"}, false},
-	{"libraries that could not be opened", func(c *read.Case) {
-		c.Around, c.Files.Notes = &machine.Around{}, []string{machine.LibrariesUnread}
-	}, "ACC024", []string{"cannot be told"}, false},
-	{"a file in the place of a device", func(c *read.Case) {
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia-uvm", Is: machine.NodePlain}}}
-	}, "DRV015", []string{"no device", "sudo rm"}, false},
-	{"a mount in the place of a device, in a container", func(c *read.Case) {
-		c.Machine.Platform.Environment = machine.Container
-		c.Machine.Notes = []string{"nvml: the device rules of this container (cgroup) refuse /dev/nvidiactl"}
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidiactl", Is: machine.NodePlain}}}
-	}, "DRV015", []string{"no device", "--gpus all"}, false},
-	{"the second of the GPUs that are named is not there", variable("CUDA_VISIBLE_DEVICES", "0,7", bashrc), "ACC001", []string{"not there", "before it can be used", "~/.bashrc:7"}, true},
-	{"no NVML, and a GPU that CUDA may use", func(c *read.Case) {
-		c.Machine.Driver.Evidence, c.Machine.Notes, c.Machine.GPUs[0].Visible = machine.FromProc, []string{"nvml: library not found"}, false
-	}, "DRV003", []string{"CUDA may compute"}, true},
 	{"PTX alone, which this build has not for the GPU", variable("CUDA_FORCE_PTX_JIT", "1", bashrc), "ARC005", []string{"no PTX", "unset CUDA_FORCE_PTX_JIT"}, false},
 	{"no PTX, which the GPU does not need", variable("CUDA_DISABLE_PTX_JIT", "1"), "", nil, false},
 	{"a limit that leaves room", func(c *read.Case) {
@@ -328,14 +270,8 @@ var liveCases = []liveCase{
 		c.Files.Dists[len(c.Files.Dists)-1].Resized = []string{site + "/triton/_C/libtriton.so"}
 		c.Files.Clashes = [][2]string{{"pytorch-triton-rocm", "triton"}}
 	}, "LD012", []string{"pip uninstall -y pytorch-triton-rocm triton", "triton==3.5.0"}, false},
-	{"an algorithm that NCCL has not", variable("NCCL_ALGO", "^Trees", bashrc), "ACC025", []string{"Tree", "~/.bashrc:7"}, true},
 	{"algorithms of NCCL", variable("NCCL_ALGO", "allreduce:tree,ring;broadcast:Ring"), "", nil, false},
 	{"protocols of NCCL", variable("NCCL_PROTO", "^LL128"), "", nil, false},
-	{"a word at which torch does not import", variable("TORCH_DISTRIBUTED_DEBUG", "verbose", bashrc), "ACC025", []string{"`import torch` fails", "~/.bashrc:7"}, false},
-	{"a log that this torch has not", func(c *read.Case) {
-		variable("TORCH_LOGS", "+c10d")(c)
-		c.Files.Options = []machine.BadOption{{Variable: "TORCH_LOGS", Option: "c10d"}}
-	}, "ACC023", []string{"\"c10d\"", "`import torch` fails"}, false},
 	{"CUDA_HOME of another major version", func(c *read.Case) {
 		variable("CUDA_HOME", "/usr/local/cuda-11.8/")(c)
 		c.Machine.Toolkits = []machine.Toolkit{{Version: version.MustDotted("11.8"), Path: "/usr/local/cuda-11.8"}}
@@ -349,32 +285,6 @@ var liveCases = []liveCase{
 	{"conda's older libstdc++", func(c *read.Case) {
 		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libc10.so", Library: "libstdc++.so.6", Path: "/c/lib/libstdc++.so.6", Via: "RPATH", Version: "GLIBCXX_3.4.32"}}
 	}, "LD008", []string{"GLIBCXX_3.4.32", "/c/lib/libstdc++.so.6"}, false},
-	{"no libcuda in a container for utilities", func(c *read.Case) {
-		c.Machine.Platform.Environment = machine.Container
-		c.Files.Links = []machine.LinkFault{{By: "libcudart.so.12", Library: "libcuda.so.1", Opened: true}}
-	}, "DRV002", []string{"NVIDIA_DRIVER_CAPABILITIES"}, false},
-	{"device files that are missing", func(c *read.Case) {
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia-uvm", Is: machine.NodeMissing}}}
-	}, "DRV015", []string{"/dev/nvidia-uvm", "nvidia-modprobe"}, false},
-	{"device files that are closed", func(c *read.Case) {
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia0", Is: machine.NodeClosed}}}
-	}, "ACC008", []string{"/dev/nvidia0", "usermod"}, false},
-	{"a device file of another driver", func(c *read.Case) {
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia-uvm", Is: machine.NodeForeign}}}
-	}, "DRV015", []string{"sudo rm /dev/nvidia-uvm"}, false},
-	{"a GPU that did not start", func(c *read.Case) {
-		g := &c.Machine.GPUs[0]
-		g.Visible, g.PCIAddress = false, "0000:01:00.0"
-		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x40:2393)"}}
-	}, "KMD008", []string{"RmInitAdapter failed!"}, false},
-	{"a GPU that its kernel module does not drive, as the kernel says", func(c *read.Case) {
-		c.Machine.GPUs[0].Visible = false
-		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)", "NVRM: installed in this system requires use of the NVIDIA open kernel modules."}}
-	}, "HW022", []string{"open module", "kernel log"}, false},
-	{"a kernel module that a file keeps out", func(c *read.Case) {
-		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
-		c.Machine.Notes = []string{"/etc/modprobe.d/blacklist-nvidia.conf" + machine.BarredBy + "blacklist nvidia"}
-	}, "DRV001", []string{"blacklist-nvidia.conf", "blacklist nvidia", "update-initramfs"}, false},
 	{"a GPU of the last branch that drives it, under a newer CUDA", func(c *read.Case) {
 		g := &c.Machine.GPUs[0]
 		g.Name, g.SM = "Tesla K80", machine.SM{Major: 3, Minor: 7}
@@ -405,10 +315,6 @@ var liveCases = []liveCase{
 		c.Files.Leftovers = []string{site + "/~orch", site + "/~orch-2.9.1.dist-info"}
 		c.Torch, c.Files.Imports, c.Files.Dists = read.Torch{}, nil, c.Files.Dists[len(c.Files.Dists)-1:]
 	}, "PY011", []string{"torch==2.9.1", "~orch"}, false},
-	{"a module that was not built for the kernel", func(c *read.Case) {
-		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
-		c.Machine.Notes = []string{"no NVIDIA kernel module was found" + machine.NotBuiltFor + "6.12.5-generic"}
-	}, "DRV001", []string{"6.12.5-generic", "linux-headers-6.12.5-generic", "dkms"}, false},
 	{"a package that takes torch among others, and not this one", func(c *read.Case) {
 		dist(c, "transformers", "5.8.0", `torch>=99; extra == "torch"`, `torch>=99; extra == "testing"`)
 	}, "PY042", []string{"transformers 5.8.0 wants torch", "works without it"}, true},
@@ -416,42 +322,16 @@ var liveCases = []liveCase{
 		c.Files.Notes = []string{machine.PackagesAt + "/mnt/fast/sp"}
 		c.Torch, c.Packages, c.Files.Dists, c.Files.Imports, c.Around = read.Torch{}, nil, nil, nil, &machine.Around{}
 	}, "PY002", []string{"/mnt/fast/sp", "mount -a"}, false},
-	{"a UUID that is cut too short", func(c *read.Case) {
-		variable("CUDA_VISIBLE_DEVICES", "GPU-1111")(c)
-		c.Machine.GPUs = append(c.Machine.GPUs, c.Machine.GPUs[0])
-		c.Machine.GPUs[1].UUID = "GPU-11112222-2222-3333-4444-555555555555"
-	}, "ACC001", []string{"more than one UUID"}, false},
 	{"what torch imports, of the user's own", func(c *read.Case) {
 		c.Files.Dists[0].Info = "/usr/local/lib/python3.11/dist-packages/torch-2.9.1.dist-info"
 		c.Files.Sites = append(c.Files.Sites, "/usr/local/lib/python3.11/dist-packages")
 		c.Files.Dists[0].Requires = append(slices.Clone(c.Files.Dists[0].Requires), "typing-extensions>=4.13.0")
 		dist(c, "typing-extensions", "4.1.0")
 	}, "PY043", []string{"typing-extensions is 4.1.0"}, false},
-	{"a UUID in capitals", func(c *read.Case) {
-		variable("CUDA_VISIBLE_DEVICES", "GPU-ABCDEF11-2222")(c)
-		c.Machine.GPUs[0].UUID = "GPU-abcdef11-2222-3333-4444-555555555555"
-	}, "ACC001", []string{"torch counts no GPU", "GPU-abcdef11-2222-3333"}, false},
-	{"a device file that nobody may open", func(c *read.Case) {
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/nvidia0", Is: machine.NodeNoDev}}}
-	}, "ACC008", []string{"nodev", "remount,dev"}, false},
 	{"an environment on a disk that is not mounted", func(c *read.Case) {
 		variable("VIRTUAL_ENV", "/p/.venv")(c)
 		c.Files.Notes = []string{"VIRTUAL_ENV is not there", "VIRTUAL_ENV leads to /mnt/data/venv"}
 	}, "PY021", []string{"/mnt/data/venv", "mount"}, false},
-	{"a kernel module that Secure Boot refused", func(c *read.Case) {
-		c.Machine.GPUs[0].Visible, c.Machine.Driver.NotLoaded = false, true
-		c.Machine.KernelLog = &machine.KernelLog{Source: "/dev/kmsg", Lines: []string{"Loading of module with unavailable key is rejected"}}
-	}, "KMD002", []string{"mokutil"}, false},
-	{"a GPU that the kind of module cannot drive", func(c *read.Case) {
-		g := &c.Machine.GPUs[0]
-		g.Visible, g.Name, g.SM = false, "NVIDIA GeForce RTX 5090", machine.SM{Major: 12}
-		c.Machine.Driver.Version, c.Machine.Driver.KernelModule = version.MustDotted("580.95.05"), "proprietary"
-	}, "HW022", nil, false},
-	{"one of two GPUs that did not start", func(c *read.Case) {
-		second := c.Machine.GPUs[0]
-		second.Visible, second.Index = false, 1
-		c.Machine.GPUs = append(c.Machine.GPUs, second)
-	}, "DRV013", nil, true},
 	{"a GPU of AMD's that the kernel's compute driver does not list", func(c *read.Case) {
 		c.Machine.GPUs, c.Machine.Driver = []machine.GPU{{Vendor: machine.AMD, Name: "Radeon RX 7900 XTX", PCIAddress: "0000:03:00.0"}}, nil
 		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.4", "6.4"
@@ -464,14 +344,11 @@ var liveCases = []liveCase{
 		c.Files.Dists[0].Requires = nil
 		c.Files.Dists[0].Absent, c.Files.Dists[0].Files, c.Files.Dists[0].Missing = 1, 10, []string{site + "/torch/x.py"}
 	}, "ROC002", []string{"/dev/kfd"}, false},
-	{"AMD without /dev/kfd", func(c *read.Case) {
-		c.Around = &machine.Around{Nodes: []machine.DeviceNode{{Path: "/dev/kfd", Is: machine.NodeMissing}}}
-	}, "DRV015", []string{"/dev/kfd", "amdgpu"}, false},
 }
 
 // Each ailment is found first, with what says it and what to do; what is none is not.
 func TestLive(t *testing.T) {
-	for _, l := range slices.Concat(liveCases, shellCases) {
+	for _, l := range slices.Concat(liveCases, shellCases, driverCases) {
 		c := patientWith(t, healthyFiles())
 		c.Machine.Driver.Evidence = machine.FromNVML
 		l.ail(c)

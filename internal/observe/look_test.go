@@ -1,0 +1,157 @@
+//go:build unix
+
+package observe
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLoopWithoutSteps: what only calls a model is looked at as closely as a training from
+// then on, however long it prepared.
+func TestLoopWithoutSteps(t *testing.T) {
+	r := runProbed(t, `
+import torch, _envfix_look as K
+K.end()
+part = "python"
+K.frames, K.spot = lambda: [None], lambda *a: (part, "t.py", 1, "f", "g")
+K.look()
+print(K.L["sums"])
+part = "forward"
+K.L["begun"], K.L["looks"] = 0, 9
+K.look()
+print(K.L["begun"] > 0, K.L["looks"])
+K.L["begun"] = 0
+K.look()
+print(K.L["begun"], K.L["looks"])
+`)
+	if r.stdout != "{}\nTrue 0\n0 1\n" || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}
+
+// TestSpotParts: a library says by its place what the loop does in it; what is called
+// sample and calls the model brings no input.
+func TestSpotParts(t *testing.T) {
+	r := runProbed(t, `
+import sys, torch, _envfix_look as K, _envfix_probe as P
+P.C[P.UNIT] = P.OPTIMIZER
+def library(name, body):
+    g = {"__name__": name}
+    exec(compile(body, "/v/site-packages/x.py", "exec"), g)
+    return g
+def told():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    print(K.spot(stack, False)[0])
+model = library("torch.nn.modules.module", "def _call_impl(f): f()")["_call_impl"]
+image = library("PIL.Image", "def convert(f): f()")["convert"]
+def sample(): told(); model(told); told()
+sample()
+image(told)
+told()
+library("torch.optim.lbfgs", "def step(f): f()")["step"](lambda: told())
+library("http.server", "def handle(f): f()")["handle"](lambda: told())
+tensors = library("torch._tensor", "def __deepcopy__(f): f()")["__deepcopy__"]
+library("copy", "def deepcopy(f, x): f(x)")["deepcopy"](tensors, told)
+library("selectors", "def select(f): f()")["select"](told)
+def sample_top_p(): told()
+def sample_batch(): told()
+sample_top_p(); sample_batch()
+library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
+`)
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nlogging\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
+// TestMeant: a line says by the name of its result what it is for, and a file that is
+// written by its own.
+func TestMeant(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.py")
+	body := `
+def count(f): return f()
+def loop(told, out, log_file, io):
+    f1 = count(told)
+    batch = count(told)
+    x = count(told)
+    out.write(told())
+    log_file.write(told())
+    io.open("t", "wb", told())
+    io.open("t", told())
+`
+	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := runProbed(t, "import runpy\nloop = runpy.run_path('"+file+"')['loop']"+`
+import functools, sys, torch, types, _envfix_look as K, _envfix_probe as P
+P.C[P.UNIT] = P.OPTIMIZER
+def told(depth=1, *a):
+    f, stack = sys._getframe(depth), []
+    while f: stack.append(f); f = f.f_back
+    print(K.spot(stack, False)[0])
+out = types.SimpleNamespace(write=functools.partial(told, 1))
+import io
+loop.__globals__["io"] = io
+loop(told, out, out, types.SimpleNamespace(open=functools.partial(told, 1)))
+`)
+	if want := "metrics\ndata\npython\npython\nsaving\npython\nlogging\npython\nsaving\npython\ndata\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
+// TestBeside: while the loop sleeps for what another thread of the job's makes in Python,
+// the line there is told.
+func TestBeside(t *testing.T) {
+	r := runProbed(t, `
+import sys, queue, threading, torch, _envfix_look as K, _envfix_probe as P
+K.end()
+def parse(n): return sum(i * i for i in range(n))
+q = queue.Queue(1)
+def produce():
+    while True: q.put(parse(3000000))
+threading.Thread(target=produce, daemon=True).start()
+seen = []
+def look():
+    for _ in range(40):
+        threading.Event().wait(0.01)
+        stack = K.frames()
+        seen.append(K.beside(K.spot(stack, False)))
+looker = threading.Thread(target=look)
+looker.start()
+while looker.is_alive(): q.get()
+told = [s for s in seen if s[0] == "data" and s[2] == 4 and s[3].startswith("parse")]
+print(len(told) > len(seen) // 2, told[:1], seen[:3])
+`)
+	if !strings.HasPrefix(r.stdout, "True") || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}
+
+// TestSwitchInterval: the GIL is asked for soon while nobody else might ask for it, else
+// for a moment before a look; what the job set itself stays, and no child inherits it.
+func TestSwitchInterval(t *testing.T) {
+	r := runProbed(t, `
+import os, sys, threading, time, torch, _envfix_look as K
+seen = lambda n: {sys.getswitchinterval() for _ in range(n) if not time.sleep(0.001)}
+time.sleep(0.05)
+print(seen(100) == {K.SOON})
+sys.stdout.flush()
+if os.fork() == 0:
+    print(sys.getswitchinterval() == K.USUAL); sys.stdout.flush(); os._exit(0)
+os.wait()
+threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+time.sleep(0.05)
+print(seen(300) == {K.SOON, K.USUAL})
+sys.setswitchinterval(0.003)
+print(seen(100) == {0.003})
+sys.setswitchinterval(K.SOON)
+K.end()
+print(sys.getswitchinterval() == K.USUAL)
+`)
+	if r.stdout != strings.Repeat("True\n", 5) || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}
