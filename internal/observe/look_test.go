@@ -155,3 +155,24 @@ print(sys.getswitchinterval() == K.USUAL)
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }
+
+// A look leaves nothing of the job's alive: what a frame held goes when the frame ends,
+// without the collector. A DataLoader's iterator that stays longer is ended in a worker
+// that was forked meanwhile, and the next one waits ten seconds for it.
+func TestLooksHoldNothing(t *testing.T) {
+	r := runProbed(t, `
+import gc, threading, weakref, torch, _envfix_look as K
+K.end()
+gc.disable()
+class Thing: pass
+def job():
+    thing = Thing()
+    looker = threading.Thread(target=lambda: K.spot(K.frames(), False))
+    looker.start(), looker.join()
+    return weakref.ref(thing)
+print([job()() for _ in range(3)])
+`)
+	if r.stdout != "[None, None, None]\n" || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}

@@ -125,7 +125,8 @@ def stacks(threads=None):  # of these threads, or of all but the loop's and this
     gc.disable()  # Python 3.11 makes an object for each frame, and where that starts a collection, what it calls lets the frame end meanwhile
     try:
         every, out = sys._current_frames(), []
-        for t in threads or every.keys() - {P.S["thread"], _thread.get_ident()}:
+        del every[_thread.get_ident()]  # this frame, which holds it: a ring would keep what the job's frames hold
+        for t in threads or every.keys() - {P.S["thread"]}:
             f, stack = every.get(t), []
             while f:
                 stack.append(f)
