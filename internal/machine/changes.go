@@ -31,7 +31,7 @@ var planned = map[string]bool{
 
 func (m Machine) basis() basis {
 	b := basis{Platform: m.Platform, Privilege: m.Privilege}
-	b.Platform.Kernel, b.Platform.BootID, b.Platform.SecureBoot = "", "", nil
+	b.Platform.Kernel, b.Platform.BootID, b.Platform.SecureBoot, b.Platform.Product = "", "", nil, ""
 	b.Platform.Environment = cmp.Or(b.Platform.Environment, Bare)
 	for _, g := range m.GPUs {
 		g.MemoryBytes, g.Evidence, g.Subsystem, g.PCIAddress, g.KernelDriver, g.Use = 0, "", "", "", "", nil

@@ -65,7 +65,7 @@ func (m *Machine) normalise() {
 	p.OS, p.Arch = NormalPlatform(p.OS, p.Arch)
 	p.Environment = strings.ToLower(p.Environment)
 	p.Distro = strings.ToLower(text.Printable(p.Distro))
-	p.Kernel = text.Printable(p.Kernel)
+	p.Kernel, p.Product = text.Printable(p.Kernel), text.Printable(p.Product)
 	numbered := len(m.GPUs) < 2 || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Index != 0 })
 	for i := range m.GPUs {
 		g := &m.GPUs[i]

@@ -21,7 +21,7 @@ import (
 // minor version counts, the active one first and then the newest.
 func (m Machine) Class() Machine {
 	p := m.Platform
-	p.Kernel, p.SecureBoot, p.BootID = "", nil, ""
+	p.Kernel, p.SecureBoot, p.BootID, p.Product = "", nil, "", ""
 	c := Machine{Format: Format, Platform: p, Privilege: m.Privilege, Pythons: classPythons(m.Pythons)}
 	if d := m.Driver; d != nil {
 		c.Driver = &Driver{Version: d.Version, KernelModule: d.KernelModule, LoadedVersion: d.LoadedVersion, NotLoaded: d.NotLoaded}

@@ -42,7 +42,8 @@ type Platform struct {
 	Environment   string `json:"environment,omitempty"`    // see the Env constants; "" means bare
 	SecureBoot    *bool  `json:"secure_boot,omitempty"`
 	BootID        string `json:"boot_id,omitempty"`
-	L4T           string `json:"l4t,omitempty"` // Jetson: release of Linux for Tegra, such as 36.4.0
+	L4T           string `json:"l4t,omitempty"`     // Jetson: release of Linux for Tegra, such as 36.4.0
+	Product       string `json:"product,omitempty"` // of a cloud's machine, as its firmware says: Amazon EC2 g5.xlarge
 }
 
 // The values of Platform.Environment.

@@ -37,7 +37,26 @@ func Read(h *sysroot.Host) machine.Platform {
 	p.L4T = l4t(h)
 	p.Environment = environment(h, p)
 	p.SecureBoot = secureBoot(h)
+	p.Product = product(h)
 	return p
+}
+
+// product is what a cloud's firmware calls its machine; of other makers nothing is kept.
+// Sources: docs.aws.amazon.com/ec2, identify instances; cloud.google.com/compute/docs,
+// detect a VM; systemd, src/basic/virt.c and the asset tag that Azure gives its chassis.
+func product(h *sysroot.Host) string {
+	read := func(name string) string {
+		return text.Printable(strings.TrimSpace(h.Text("/sys/class/dmi/id/" + name)))
+	}
+	switch vendor, name := read("sys_vendor"), read("product_name"); {
+	case vendor == "Amazon EC2":
+		return vendor + " " + name // the type, such as g5.xlarge
+	case name == "Google Compute Engine":
+		return name
+	case vendor == "Microsoft Corporation" && read("chassis_asset_tag") == "7783-7084-3265-9085-8269-3286-77":
+		return "Microsoft Azure"
+	}
+	return ""
 }
 
 // foreign is the platform of a system that is not Linux.

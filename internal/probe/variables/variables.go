@@ -63,9 +63,7 @@ var (
 		"SSL_CERT_FILE": true, "SSL_CERT_DIR": true, "REQUESTS_CA_BUNDLE": true, "CURL_CA_BUNDLE": true,
 		"CC": true, "CXX": true, "CUDAHOSTCXX": true, "TORCH_CUDA_ARCH_LIST": true, "TORCH_DISTRIBUTED_DEBUG": true, "TORCH_LOGS": true,
 		"TORCH_HOME": true, "TORCHINDUCTOR_CACHE_DIR": true, "XLA_FLAGS": true, "OMP_NUM_THREADS": true,
-		"SLURM_JOB_ID": true, "PBS_JOBID": true, "LSB_JOBID": true, "KUBERNETES_SERVICE_HOST": true, "WSL_DISTRO_NAME": true, "JETSON_JETPACK": true,
-		"COLAB_RELEASE_TAG": true, "KAGGLE_KERNEL_RUN_TYPE": true, "CODESPACES": true, "RUNPOD_POD_ID": true, "GITLAB_CI": true,
-		"REMOTE_CONTAINERS": true, "GITHUB_ACTIONS": true, "JUPYTERHUB_API_URL": true,
+		"WSL_DISTRO_NAME": true, "JETSON_JETPACK": true,
 		"GPU_DEVICE_ORDINAL": true, "ZE_AFFINITY_MASK": true, "ONEAPI_DEVICE_SELECTOR": true,
 	}
 	envPrefixes = []string{"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "NCCL_", "PYTORCH_", "CUDNN_", "TRITON_", "BNB_", "PIP_", "UV_"}
@@ -89,7 +87,7 @@ func Environ(h *sysroot.Host) map[string]string {
 
 func matters(name string) bool {
 	begins := func(p string) bool { return strings.HasPrefix(name, p) }
-	return envNames[name] || slices.ContainsFunc(envPrefixes, begins) && !envSecret().MatchString(name)
+	return envNames[name] || machine.IsHost(name) || slices.ContainsFunc(envPrefixes, begins) && !envSecret().MatchString(name)
 }
 
 // Redact removes the credentials of every URL in a text, and control characters.
