@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/ui"
 
@@ -76,8 +77,8 @@ func TestParse(t *testing.T) {
 		{args: "--nothing", want: "unknown flag `--nothing`; `envfix --help` lists the commands"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			in, err := parse(append([]string{"envfix"}, strings.Fields(test.args)...), sampleCommands())
-			got := strings.Join(in.argv, " ")
+			in, err := cmdline.Parse(append([]string{"envfix"}, strings.Fields(test.args)...), sampleCommands())
+			got := strings.Join(in.Argv, " ")
 			var f *fail.Error
 			if errors.As(err, &f) {
 				got = strings.Join(append([]string{f.Text}, f.Hints...), "; ")
@@ -88,8 +89,8 @@ func TestParse(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if in.help != test.help {
-				t.Errorf("help is %v, want %v", in.help, test.help)
+			if in.Help != test.help {
+				t.Errorf("help is %v, want %v", in.Help, test.help)
 			}
 		})
 	}
@@ -115,22 +116,22 @@ func visible(cmds []*cli.Command, before string, f func(words string, c *cli.Com
 // Every flag of every command keeps its meaning wherever it stands.
 func TestFlagsMayStandAnywhere(t *testing.T) {
 	err := visible(commands(), "", func(words string, c *cli.Command) error {
-		if c.Action == nil || slices.Contains(runsAnother, c.Name) {
+		if c.Action == nil || slices.Contains(cmdline.RunsAnother, c.Name) {
 			return nil
 		}
 		for _, f := range c.Flags {
 			for _, n := range f.Names() {
-				args := []string{dashed(n)}
-				if !isBool(f) {
+				args := []string{cmdline.Dashed(n)}
+				if !cmdline.IsBool(f) {
 					args = append(args, "1")
 				}
-				before, err1 := parse(append(append([]string{"envfix"}, strings.Fields(words)...), append(args, "operand")...), commands())
-				after, err2 := parse(append(append([]string{"envfix"}, strings.Fields(words)...), append([]string{"operand"}, args...)...), commands())
+				before, err1 := cmdline.Parse(append(append([]string{"envfix"}, strings.Fields(words)...), append(args, "operand")...), commands())
+				after, err2 := cmdline.Parse(append(append([]string{"envfix"}, strings.Fields(words)...), append([]string{"operand"}, args...)...), commands())
 				if err1 != nil || err2 != nil {
-					t.Errorf("%s %s: %v, %v", words, dashed(n), err1, err2)
+					t.Errorf("%s %s: %v, %v", words, cmdline.Dashed(n), err1, err2)
 				}
-				if diff := cmp.Diff(before.argv, after.argv); diff != "" {
-					t.Errorf("%s %s: %s", words, dashed(n), diff)
+				if diff := cmp.Diff(before.Argv, after.Argv); diff != "" {
+					t.Errorf("%s %s: %s", words, cmdline.Dashed(n), diff)
 				}
 			}
 		}
@@ -144,7 +145,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 // Every help text fits a terminal (but for commands to paste), and says by example
 // how a command is used and with which status it ends.
 func TestHelp(t *testing.T) {
-	texts := map[string]string{"envfix": programHelp(ui.Style{})}
+	texts := map[string]string{"envfix": cmdline.ProgramHelp(commandGroups(), ui.Style{})}
 	var walk func(path []*cli.Command, cmds []*cli.Command)
 	walk = func(path []*cli.Command, cmds []*cli.Command) {
 		for _, c := range cmds {
@@ -156,14 +157,14 @@ func TestHelp(t *testing.T) {
 			for _, p := range here {
 				words = append(words, p.Name)
 			}
-			texts["envfix "+strings.Join(words, " ")] = commandHelp(here, ui.Style{})
+			texts["envfix "+strings.Join(words, " ")] = cmdline.CommandHelp(here, sharedFlags(), ui.Style{})
 			walk(here, c.Subcommands)
 		}
 	}
 	walk(nil, commands())
 	for _, width := range []int{40, 50, 64} {
 		look := ui.Style{Width: width}
-		for line := range strings.Lines(programHelp(look) + commandHelp([]*cli.Command{planCommand()}, look) + commandHelp([]*cli.Command{doctorCommand()}, look)) {
+		for line := range strings.Lines(cmdline.ProgramHelp(commandGroups(), look) + cmdline.CommandHelp([]*cli.Command{planCommand()}, sharedFlags(), look) + cmdline.CommandHelp([]*cli.Command{doctorCommand()}, sharedFlags(), look)) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  ") {
 				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 			}
@@ -196,9 +197,9 @@ func TestWantsJSON(t *testing.T) {
 		"run python t.py --json":          false,
 		"run --report r.json t.py --json": false,
 	} {
-		in, _ := parse(append([]string{"envfix"}, strings.Fields(args)...), commands())
-		if in.json != want {
-			t.Errorf("%s: JSON %v, want %v", args, in.json, want)
+		in, _ := cmdline.Parse(append([]string{"envfix"}, strings.Fields(args)...), commands())
+		if in.JSON != want {
+			t.Errorf("%s: JSON %v, want %v", args, in.JSON, want)
 		}
 	}
 }

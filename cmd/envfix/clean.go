@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"envfix/internal/apply"
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -31,7 +32,7 @@ EXIT STATUS
   0  done, or nothing to do
   2  usage, or no terminal to ask on and no --yes`,
 		Flags: []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
-		Action: taking(0, func(c *cli.Context) error {
+		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			return opened(placeOf(c).forPlan().dir, func(e *apply.Env) error { return clean(c, e) })
 		}),
 	}

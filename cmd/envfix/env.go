@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"envfix/installers"
+	"envfix/internal/cmdline"
+	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -50,14 +52,14 @@ EXIT STATUS
 			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
 			envFlag(),
 		}, describeFlags()...),
-		Action: taking(0, envAction),
+		Action: cmdline.Taking(0, envAction),
 	}
 }
 
 func envAction(c *cli.Context) error {
 	shell := cmp.Or(c.String("shell"), defaultShell())
 	if !ui.IsShell(shell) {
-		return badValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
+		return describe.BadValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
 	}
 	if c.Bool("variants") {
 		return variantsAction(c, shell)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
 	"envfix/internal/ui"
@@ -43,7 +44,7 @@ EXIT STATUS
 			verboseFlag("list every package, tool and variable, and how each fact is known"),
 			envFlag(),
 		},
-		Action: taking(0, factsAction),
+		Action: cmdline.Taking(0, factsAction),
 	}
 }
 

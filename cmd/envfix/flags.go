@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
@@ -22,52 +23,20 @@ import (
 // functions below, into a struct of this file; what it calls sees the struct and
 // never the library's context.
 
-// declared are the flags of a table as the library declares them.
-func declared[T any](flags []describe.Flag[T]) []cli.Flag {
-	var out []cli.Flag
-	for _, f := range flags {
-		switch f.Field(new(T)).(type) {
-		case *bool:
-			out = append(out, &cli.BoolFlag{Name: f.Name, Usage: f.Usage})
-		case *[]string:
-			out = append(out, &cli.StringSliceFlag{Name: f.Name, Usage: f.Usage})
-		default:
-			out = append(out, &cli.StringFlag{Name: f.Name, Usage: f.Usage})
-		}
-	}
-	return out
-}
-
-// given is what the flags of a table say in a call; those that the command does not have
-// say nothing.
-func given[T any](c *cli.Context, flags []describe.Flag[T]) (v T) {
-	for _, f := range flags {
-		switch field := f.Field(&v).(type) {
-		case *bool:
-			*field = c.Bool(f.Name)
-		case *string:
-			*field = c.String(f.Name)
-		case *[]string:
-			*field = c.StringSlice(f.Name)
-		}
-	}
-	return v
-}
-
 // describeFlags are the flags that describe a machine, whole or in part, instead
 // of this one.
 func describeFlags() []cli.Flag {
 	facts := &cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"}
-	return append([]cli.Flag{facts}, declared(describe.MachineFlags())...)
+	return append([]cli.Flag{facts}, cmdline.Declared(describe.MachineFlags())...)
 }
 
 // requestFlags are the flags that say what is wanted; plan, apply, why and doctor
 // share them.
 func requestFlags() []cli.Flag {
-	return slices.Concat([]cli.Flag{filesFlag()}, declared(describe.RequestFlags()), []cli.Flag{envFlag(),
+	return slices.Concat([]cli.Flag{filesFlag()}, cmdline.Declared(describe.RequestFlags()), []cli.Flag{envFlag(),
 		&cli.BoolFlag{Name: "quick", Usage: "answer from the data alone: uv resolves no packages first, and no index is looked at"},
 		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve the packages first where torch alone is asked for, too"},
-	}, declared(targetTable()))
+	}, cmdline.Declared(targetTable()))
 }
 
 func filesFlag() cli.Flag {
@@ -99,7 +68,7 @@ func carryTable() []describe.Flag[plan.Target] {
 	}
 }
 
-func carryFlags() []cli.Flag { return declared(carryTable()) }
+func carryFlags() []cli.Flag { return cmdline.Declared(carryTable()) }
 
 func envFlag() cli.Flag {
 	return &cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"}
@@ -137,7 +106,7 @@ func (f machineFlags) elsewhere() bool {
 }
 
 func machineOf(c *cli.Context, m mode) (machineFlags, error) {
-	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).forPlan().dir, words: given(c, describe.MachineFlags())}
+	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).forPlan().dir, words: cmdline.Given(c, describe.MachineFlags())}
 	f.words.Whole = c.IsSet("facts")
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {
@@ -176,7 +145,7 @@ type placeFlags struct {
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
-	return placeFlags{Target: given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir, manager: c.String("manager"),
+	return placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir, manager: c.String("manager"),
 		quick: c.Bool("quick"), check: c.Bool("check-packages")}
 }
 
@@ -194,7 +163,7 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err == nil && as != carriesOut && firstSet(c, "out", "open", "html", "import", "pid", "all") == "" { // it will write, or see as more
 		m.looks(c.Context)
 	}
-	wish := wishFlags{Request: given(c, describe.RequestFlags()), arguments: c.Args().Slice(), files: c.StringSlice("requirements")}
+	wish := wishFlags{Request: cmdline.Given(c, describe.RequestFlags()), arguments: c.Args().Slice(), files: c.StringSlice("requirements")}
 	f := planFlags{machine: m, wish: wish, target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
@@ -69,7 +70,7 @@ EXIT STATUS
 				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
 				lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
 				options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
-				wish:    wishFlags{files: c.StringSlice("requirements"), Request: given(c, fleetWishes())},
+				wish:    wishFlags{files: c.StringSlice("requirements"), Request: cmdline.Given(c, fleetWishes())},
 			}, c.App.Writer)
 		},
 	}
@@ -86,7 +87,7 @@ func fleetPlanOptions() []cli.Flag {
 		&cli.StringSliceFlag{Name: "mirror", Usage: "with --lock: `FROM=TO`, as for envfix lock"},
 		&cli.BoolFlag{Name: "offline", Usage: "with --lock: use no network, only what uv has cached"},
 		staleFlag(), filesFlag(),
-	}, declared(fleetWishes())...)
+	}, cmdline.Declared(fleetWishes())...)
 }
 
 // fleetWishes are what one request can ask of all machines.
@@ -121,7 +122,7 @@ func staleFlag() cli.Flag {
 // oldest is the time that many days ago, in UTC; "" for no days.
 func oldest(days int) (string, error) {
 	if days < 0 {
-		return "", badValue("stale", fmt.Sprint(days), "write a number of days")
+		return "", describe.BadValue("stale", fmt.Sprint(days), "write a number of days")
 	}
 	if days == 0 {
 		return "", nil
@@ -136,7 +137,7 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 			"`envfix facts --class` on each machine prints its line", "`envfix fleet plan --help` lists what is read")
 	}
 	if f.options.MaxGroups < 0 {
-		return badValue("max-groups", fmt.Sprint(f.options.MaxGroups), "write a number from 1 on")
+		return describe.BadValue("max-groups", fmt.Sprint(f.options.MaxGroups), "write a number from 1 on")
 	}
 	m := matrixFor()
 	f.wish.arguments = requirements

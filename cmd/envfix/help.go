@@ -1,169 +1,39 @@
 package main
 
 import (
-	"cmp"
 	"io"
 	"slices"
-	"strings"
 
-	"envfix/internal/say"
-	"envfix/internal/text"
-	"envfix/internal/ui"
+	"envfix/internal/cmdline"
 
 	"github.com/urfave/cli/v2"
 )
 
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
-	help := programHelp(style(w))
+	help := cmdline.ProgramHelp(commandGroups(), style(w))
 	if len(path) > 0 {
-		help = commandHelp(path, style(w))
+		help = cmdline.CommandHelp(path, sharedFlags(), style(w))
 	}
 	_, err := io.WriteString(w, help)
 	return err
 }
 
-func programHelp(look ui.Style) string {
-	var b strings.Builder
-	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
-	for _, g := range commandGroups() {
-		b.WriteString("\n" + g.title + "\n" + commandRows(g.commands(), look))
+// sharedFlags are those that several commands have, and are shown below titles of their own.
+func sharedFlags() []cmdline.Section {
+	return []cmdline.Section{
+		{Title: "WHAT IS WISHED FOR", Flags: slices.Concat(requestFlags(), carryFlags())},
+		{Title: "ANOTHER MACHINE (each flag replaces what was found on this one)", Flags: describeFlags()},
 	}
-	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data; -v: what the kernel keeps\n"))
-	b.WriteString(look.Fit(`
-EXAMPLES
-  envfix                          what this machine is, and what to do next
-  envfix plan                     what fits, why, and every step; no change
-  envfix apply                    the same, and does it
-  envfix doctor                   what is wrong here
-  envfix explain "no kernel image is available for execution on the device"
-  envfix plan --gpu "RTX 5090" --driver 570.86.16
-
-EXIT STATUS
-  0 done · 1 failed · 2 usage · 3 nothing fits · 4 changes are pending
-  5 stale plan · 6 privilege needed · 7 waiting for a reboot · 8 busy
-  9 preflight · 10 integrity · 11 verification · 12 cannot be told
-  130 interrupted
-
-MORE
-  envfix COMMAND --help           flags, examples and exit codes of a command
-`))
-	return b.String()
-}
-
-// A commandGroup is commands that something brings somebody to. Each lives in the file of
-// its name.
-type commandGroup struct {
-	title string
-	of    []func() *cli.Command
-}
-
-func (g commandGroup) commands() []*cli.Command {
-	return text.Each(g.of, func(make func() *cli.Command) *cli.Command { return make() })
 }
 
 // commandGroups is the order of the help text: by what brings somebody here.
-func commandGroups() []commandGroup {
-	return []commandGroup{
-		{"TO SET UP", []func() *cli.Command{factsCommand, planCommand, whyCommand, applyCommand, addCommand, removeCommand, syncCommand, execCommand,
+func commandGroups() []cmdline.Group {
+	return []cmdline.Group{
+		{Title: "TO SET UP", Of: []func() *cli.Command{factsCommand, planCommand, whyCommand, applyCommand, addCommand, removeCommand, syncCommand, execCommand,
 			shellCommand, rollbackCommand, historyCommand, cleanCommand, verifyCommand, envCommand}},
-		{"WHEN IT DOES NOT WORK", []func() *cli.Command{doctorCommand, explainCommand}},
-		{"WHEN IT IS SLOW", []func() *cli.Command{runCommand, watchCommand}},
-		{"FOR TEAMS, AND THE DATA", []func() *cli.Command{lockCommand, fleetCommand, matrixCommand, completionCommand, schemaCommand, mcpCommand}},
+		{Title: "WHEN IT DOES NOT WORK", Of: []func() *cli.Command{doctorCommand, explainCommand}},
+		{Title: "WHEN IT IS SLOW", Of: []func() *cli.Command{runCommand, watchCommand}},
+		{Title: "FOR TEAMS, AND THE DATA", Of: []func() *cli.Command{lockCommand, fleetCommand, matrixCommand, completionCommand, schemaCommand, mcpCommand}},
 	}
-}
-
-func commandHelp(path []*cli.Command, look ui.Style) string {
-	c := path[len(path)-1]
-	name := "envfix"
-	for _, p := range path {
-		name += " " + p.Name
-	}
-	var b strings.Builder
-	b.WriteString(look.Fill(name + ": " + c.Usage))
-	b.WriteString("\nUSAGE\n  " + name)
-	b.WriteString(say.If(len(c.Flags) > 0, " [FLAGS]"))
-	b.WriteString(say.With(" ", c.ArgsUsage, ""))
-	b.WriteString("\n")
-	if len(c.Subcommands) > 0 {
-		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands, look))
-	}
-	for _, s := range flagSections(c.Flags) {
-		b.WriteString("\n" + look.Fill(s.title) + flagRows(s.flags, look))
-	}
-	b.WriteString(say.If(c.Description != "", "\n"+reflow(strings.TrimSpace(c.Description), look)))
-	if !strings.Contains(c.Description, "EXIT STATUS") {
-		b.WriteString("\nEXIT STATUS\n  0  done\n  1  it failed\n  2  usage, or input that cannot be read\n")
-	}
-	return b.String()
-}
-
-// reflow fills the paragraphs of a description. Headings, examples and tables
-// (indented, or with columns) stay as they are.
-func reflow(text string, look ui.Style) string {
-	var b strings.Builder
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		b.WriteString(say.If(b.Len() > 0, "\n"))
-		if strings.Contains(paragraph, "  ") {
-			b.WriteString(look.Fit(paragraph + "\n"))
-			continue
-		}
-		b.WriteString(look.Fill(paragraph))
-	}
-	return b.String()
-}
-
-func commandRows(cmds []*cli.Command, look ui.Style) string {
-	return look.Columns(text.Each(shown(cmds), func(c *cli.Command) [2]string { return [2]string{c.Name, c.Usage} }), 2)
-}
-
-// A flagSection is some flags below a title of their own.
-type flagSection struct {
-	title string
-	flags []cli.Flag
-}
-
-// flagSections parts a command's own flags from those that several commands
-// share: what is wished for, and what describes a machine.
-func flagSections(flags []cli.Flag) []flagSection {
-	shared := []flagSection{
-		{"WHAT IS WISHED FOR", slices.Concat(requestFlags(), carryFlags())},
-		{"ANOTHER MACHINE (each flag replaces what was found on this one)", describeFlags()},
-	}
-	parts := []flagSection{{title: "FLAGS"}, {title: shared[0].title}, {title: shared[1].title}}
-	for _, f := range flags {
-		at := 1 + slices.IndexFunc(shared, func(s flagSection) bool { return named(s.flags, f.Names()[0]) })
-		parts[at].flags = append(parts[at].flags, f)
-	}
-	if len(parts[2].flags) < 3 { // a command with its own few of them
-		parts = []flagSection{{"FLAGS", flags}}
-	}
-	return slices.DeleteFunc(parts, func(s flagSection) bool { return len(s.flags) == 0 })
-}
-
-func named(flags []cli.Flag, name string) bool {
-	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return f.Names()[0] == name })
-}
-
-func flagRows(flags []cli.Flag, look ui.Style) string {
-	var rows [][2]string
-	for _, d := range shownFlags(flags) {
-		value, usage := placeholder(d.GetUsage())
-		text := strings.Join(text.Each(d.Names(), dashed), ", ") + say.If(d.TakesValue(), " "+cmp.Or(value, "VALUE"))
-		if v := strings.Trim(d.GetValue(), `"`); d.TakesValue() && v != "" && v != "[]" && v != "0" {
-			usage += " (default " + v + ")"
-		}
-		rows = append(rows, [2]string{text, usage})
-	}
-	return look.Columns(rows, 2)
-}
-
-// placeholder takes the value's name, in backticks, out of a flag's usage text.
-func placeholder(usage string) (name, text string) {
-	before, rest, ok := strings.Cut(usage, "`")
-	name, after, closed := strings.Cut(rest, "`")
-	if !ok || !closed {
-		return "", usage
-	}
-	return name, before + name + after
 }

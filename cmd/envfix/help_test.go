@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 
 	"github.com/urfave/cli/v2"
@@ -17,7 +18,7 @@ import (
 func TestHelpTexts(t *testing.T) {
 	var grouped []string
 	for _, g := range commandGroups() {
-		grouped = append(grouped, names(g.commands())...)
+		grouped = append(grouped, cmdline.Names(g.Commands())...)
 	}
 	for _, c := range commands() {
 		if n := len(slices.DeleteFunc(slices.Clone(grouped), func(g string) bool { return g != c.Name })); !c.Hidden && n != 1 {
@@ -68,8 +69,8 @@ func TestHelpFlagSections(t *testing.T) {
 	for _, c := range commands() {
 		var titles []string
 		n := 0
-		for _, s := range flagSections(c.Flags) {
-			titles, n = append(titles, s.title), n+len(s.flags)
+		for _, s := range cmdline.FlagSections(c.Flags, sharedFlags()) {
+			titles, n = append(titles, s.Title), n+len(s.Flags)
 		}
 		if n != len(c.Flags) {
 			t.Errorf("%s: %d of %d flags", c.Name, n, len(c.Flags))
@@ -86,7 +87,7 @@ func TestHelpFlagSections(t *testing.T) {
 func TestFlagsAlike(t *testing.T) {
 	flags := func(name string) []string {
 		var out []string
-		for k := range flagsOf(find(commands(), name)) {
+		for k := range cmdline.FlagsOf(cmdline.Find(commands(), name)) {
 			if strings.HasPrefix(k, "--") {
 				out = append(out, k)
 			}

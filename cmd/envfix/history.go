@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/apply"
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/say"
 	"envfix/internal/ui"
@@ -32,7 +33,7 @@ EXIT STATUS
 			&cli.StringFlag{Name: "html", Usage: "write it to `FILE` as a picture, one page that needs nothing else"},
 			envFlag(),
 		},
-		Action: taking(0, historyAction),
+		Action: cmdline.Taking(0, historyAction),
 	}
 }
 

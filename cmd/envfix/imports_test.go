@@ -83,8 +83,9 @@ var layers = map[string][]string{
 	"internal/team":              {"*", "internal/reach", "internal/system"}, // a team's files, uv and its index
 	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
 	"internal/ui":                {"*"},
+	"internal/cmdline":           {"internal/describe", "internal/fail", "internal/near", "internal/ui"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what
@@ -150,7 +151,7 @@ var walls = map[string][]string{
 	"github.com/pelletier/go-toml/v2":           {"internal/lock", "internal/pyproject"},
 	"github.com/modelcontextprotocol/go-sdk":    {"internal/mcpserver", "cmd/envfix"},
 	"github.com/google/jsonschema-go":           {"internal/mcpserver"},
-	"github.com/urfave/cli/v2":                  {"cmd/envfix"},
+	"github.com/urfave/cli/v2":                  {"internal/cmdline", "cmd/envfix"},
 	"golang.org/x/sys":                          {"internal/probe/gpu", "internal/probe/platform", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"kernel.org/pub/linux/libs/security/libcap": {"internal/system"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/lazy"
 	"envfix/internal/team"
 
@@ -43,7 +44,7 @@ EXAMPLES
 		Action: func(c *cli.Context) error {
 			format := c.String("format")
 			if !slices.Contains(team.Formats, format) {
-				return badValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
+				return describe.BadValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
 			}
 			form, err := teamIn(lockDir()).Export(format, c.String("profile"), c.StringSlice("group")...)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"syscall"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/nvmlchild"
 	"envfix/internal/text"
@@ -43,27 +44,27 @@ func interruptible() (context.Context, context.CancelFunc) {
 func run(ctx context.Context, args []string) int {
 	defer func() { _, _ = stdout().Flush(), stderr().Flush() }() // a closed one leaves nobody to tell
 	cmds := commands()
-	in, err := parse(args, cmds)
+	in, err := cmdline.Parse(args, cmds)
 	if err == nil {
 		err = dispatch(ctx, in, cmds)
 	}
 	if err == nil {
 		return fail.OK
 	}
-	return report(err, in.json)
+	return report(err, in.JSON)
 }
 
 // dispatch answers --help and --version, and otherwise runs the command.
-func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
-	c := in.command()
+func dispatch(ctx context.Context, in cmdline.Invocation, cmds []*cli.Command) error {
+	c := in.Command()
 	switch {
-	case noOutput() && (in.version || in.help || c == nil || !slices.Contains(worksUnseen, c.Name)):
+	case noOutput() && (in.Version || in.Help || c == nil || !slices.Contains(worksUnseen, c.Name)):
 		return fail.New(fail.Failed, "standard output is closed, and nothing could be shown",
 			"`>/dev/null` drops what a command prints")
-	case in.version:
-		return showVersion(ctx, stdout(), in.verbose)
-	case in.help || c != nil && c.Action == nil:
-		return showHelp(stdout(), in.path)
+	case in.Version:
+		return showVersion(ctx, stdout(), in.Verbose)
+	case in.Help || c != nil && c.Action == nil:
+		return showHelp(stdout(), in.Path)
 	case c == nil || slices.Contains(onlyRead, c.Name):
 		// Nothing to bring to an end: Ctrl-C may simply end it, also where it waits
 		// for standard input.
@@ -84,7 +85,7 @@ func dispatch(ctx context.Context, in invocation, cmds []*cli.Command) error {
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              usageError,
 	}
-	return app.RunContext(ctx, in.argv)
+	return app.RunContext(ctx, in.Argv)
 }
 
 // collectLate lets the heap grow to 16 MB before it is collected for the first
@@ -105,8 +106,8 @@ var worksUnseen = []string{"apply", "add", "remove", "rollback", "run", "lock", 
 // commands are those of the help text, in its order, and those that it does not show.
 func commands() (all []*cli.Command) {
 	unshown := []func() *cli.Command{rootCommand, bringCommand, nvmlCommand, nvmlSampleCommand, completeCommand}
-	for _, g := range append(commandGroups(), commandGroup{of: unshown}) {
-		all = append(all, g.commands()...)
+	for _, g := range append(commandGroups(), cmdline.Group{Of: unshown}) {
+		all = append(all, g.Commands()...)
 	}
 	complete(all)
 	return all

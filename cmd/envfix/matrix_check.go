@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
 	"envfix/internal/ui"
@@ -29,7 +30,7 @@ EXIT STATUS
   0  the data is in order
   1  it has faults, one per line: file:line: text`,
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
-		Action: taking(1, matrixCheckAction),
+		Action: cmdline.Taking(1, matrixCheckAction),
 	}
 }
 

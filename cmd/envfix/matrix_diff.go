@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
 	"envfix/internal/text"
@@ -31,7 +32,7 @@ EXAMPLES
 				Value: filepath.Join("cmd", "envfix", "testdata", "machines")},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
-		Action: taking(2, matrixDiffAction),
+		Action: cmdline.Taking(2, matrixDiffAction),
 	}
 }
 

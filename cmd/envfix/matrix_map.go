@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"envfix/internal/chart"
+	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -53,7 +54,7 @@ func matrixMapAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return fail.Wrong("unexpected argument "+ui.Clip(c.Args().First(), 60), "`envfix matrix map --gpu V100`")
 	}
-	f := mapFlags{html: c.String("html"), words: given(c, describe.MachineFlags())}
+	f := mapFlags{html: c.String("html"), words: cmdline.Given(c, describe.MachineFlags())}
 	return f.draw(c.App.Writer)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/index"
 	"envfix/internal/owner"
@@ -49,7 +50,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "check", Usage: "install nothing; exit 4 where something newer is there"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
-		Action: taking(0, func(c *cli.Context) error {
+		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			return matrixUpdate(c.Context, updateFlags{from: c.String("from"), check: c.Bool("check"), json: c.Bool("json")}, c.App.Writer)
 		}),
 	}

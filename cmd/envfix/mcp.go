@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/mcpserver"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -36,7 +37,7 @@ EXIT STATUS
   0  standard input has ended
   1  it failed`,
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "show-paths", Usage: "leave paths and names in the answers"}},
-		Action: taking(0, func(c *cli.Context) error {
+		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}
 			if c.Bool("show-paths") {
 				o.Hide = nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/describe"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/internal/system"
@@ -25,7 +26,7 @@ func asOf(q *planning.Question, day string) error {
 	_, err := time.Parse(time.DateOnly, day)
 	q.Matrix = q.Matrix.Until(day)
 	if err != nil || slices.ContainsFunc(q.Matrix.Releases, func(r *matrix.Release) bool { return r.Date > day }) {
-		return badValue("as-of", day, "write a day such as `--as-of 2024-05-31`, of which a torch is known here")
+		return describe.BadValue("as-of", day, "write a day such as `--as-of 2024-05-31`, of which a torch is known here")
 	}
 	return nil
 }

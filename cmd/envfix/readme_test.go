@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/cmdline"
+
 	"mvdan.cc/sh/v3/shell"
 )
 
@@ -75,7 +77,7 @@ func TestReadmeCommands(t *testing.T) {
 			}
 			checked++
 		case args[0] == "envfix":
-			if in, err := parse(args, commands()); err != nil || len(args) > 1 && in.command() == nil {
+			if in, err := cmdline.Parse(args, commands()); err != nil || len(args) > 1 && in.Command() == nil {
 				t.Errorf("%q: %v", line, err)
 			}
 			checked++

@@ -85,8 +85,6 @@ func requirementsOf(arguments []string) ([]pep508.Requirement, error) {
 	return describe.Requirements(arguments)
 }
 
-func badValue(flag, value, hint string) error { return describe.BadValue(flag, value, hint) }
-
 // notAFile refuses an argument that names a file, such as requirements.txt: as a
 // requirement it would be a package of that name (requirements-txt), which somebody
 // may have made for those who mistype.

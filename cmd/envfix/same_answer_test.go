@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
@@ -154,15 +155,15 @@ func toldBy(p *plan.Plan, err error) told {
 func (d *drawnCase) runHere(t *testing.T, asked func(*cli.Context) error, args ...string) (string, error) {
 	var out bytes.Buffer
 	cmds := commands()
-	in, err := parse(append([]string{"envfix"}, args...), cmds)
+	in, err := cmdline.Parse(append([]string{"envfix"}, args...), cmds)
 	if err != nil {
 		t.Fatal(args, err)
 	}
 	if asked != nil {
-		in.command().Action = asked
+		in.Command().Action = asked
 	}
 	app := &cli.App{Name: "envfix", Commands: cmds, Writer: &out, DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}}
-	err = app.RunContext(t.Context(), in.argv)
+	err = app.RunContext(t.Context(), in.Argv)
 	d.lastLine, d.lastOut = strings.Join(args, " "), out.String()
 	return out.String(), err
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"envfix/internal/apply"
+	"envfix/internal/cmdline"
 	"envfix/internal/doctor"
 	"envfix/internal/machine"
 	"envfix/internal/maintain"
@@ -137,12 +138,12 @@ func open(s *jsonschema.Schema) {
 
 // schemasFor are the schemas that a command's JSON may be of.
 func schemasFor(args []string) []string {
-	in, err := parse(args, commands())
-	if err != nil || !in.json {
+	in, err := cmdline.Parse(args, commands())
+	if err != nil || !in.JSON {
 		return nil
 	}
 	var words []string
-	for _, c := range in.path {
+	for _, c := range in.Path {
 		words = append(words, c.Name)
 	}
 	name := strings.Join(words, "-")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/system"
 
@@ -27,7 +28,7 @@ EXAMPLES
 EXIT STATUS
   The shell's own; 1: there is no environment, or no such shell; 2: usage.`,
 		Flags: []cli.Flag{envFlag()},
-		Action: taking(0, func(c *cli.Context) error {
+		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			at := placeOf(c).dir
 			if _, _, err := environment(at); err != nil {
 				return err

@@ -89,7 +89,7 @@ func packageNames(flag string, names []string) (out []string, err error) {
 	for _, name := range names {
 		q, err := pep508.Parse(name, "")
 		if err != nil || q.Name != machine.NormalName(name) {
-			return nil, badValue(flag, name, "write the name of a package alone, such as `--"+flag+" xformers`")
+			return nil, describe.BadValue(flag, name, "write the name of a package alone, such as `--"+flag+" xformers`")
 		}
 		out = append(out, q.Name)
 	}

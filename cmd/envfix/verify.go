@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"envfix/internal/apply"
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
@@ -52,7 +53,7 @@ EXIT STATUS
 			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs must be usable, instead of as many as before"},
 			envFlag(),
 		},
-		Action: taking(0, verifyAction),
+		Action: cmdline.Taking(0, verifyAction),
 	}
 }
 

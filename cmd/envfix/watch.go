@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
@@ -43,7 +44,7 @@ EXIT STATUS
 			&cli.BoolFlag{Name: "once", Usage: "one line, after one second"},
 			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
 		},
-		Action: taking(0, watchAction),
+		Action: cmdline.Taking(0, watchAction),
 	}
 }
 

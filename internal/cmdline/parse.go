@@ -1,4 +1,4 @@
-package main
+package cmdline
 
 import (
 	"cmp"
@@ -17,54 +17,54 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// An invocation is what the arguments say before any command runs.
-type invocation struct {
-	path    []*cli.Command // the commands named, outermost first
-	argv    []string       // for the CLI library: program, path, flags, "--", positionals
-	help    bool
-	version bool
-	verbose bool // beside --version
-	json    bool // an error must be JSON too
+// An Invocation is what the arguments say before any command runs.
+type Invocation struct {
+	Path    []*cli.Command // the commands named, outermost first
+	Argv    []string       // for the CLI library: program, path, flags, "--", positionals
+	Help    bool
+	Version bool
+	Verbose bool // beside --version
+	JSON    bool // an error must be JSON too
 }
 
-// command is the innermost command, nil for the program itself.
-func (in invocation) command() *cli.Command {
-	if len(in.path) == 0 {
+// Command is the innermost command, nil for the program itself.
+func (in Invocation) Command() *cli.Command {
+	if len(in.Path) == 0 {
 		return nil
 	}
-	return in.path[len(in.path)-1]
+	return in.Path[len(in.Path)-1]
 }
 
 // words are the names of the commands.
-func (in invocation) words() []string {
-	return text.Each(in.path, func(c *cli.Command) string { return c.Name })
+func (in Invocation) words() []string {
+	return text.Each(in.Path, func(c *cli.Command) string { return c.Name })
 }
 
-// parse puts the flags of args before the positionals, because the CLI library
+// Parse puts the flags of args before the positionals, because the CLI library
 // alone takes every argument after the first positional for another positional.
 // "--" ends the flags; so does the command line of `envfix run`.
-func parse(args []string, cmds []*cli.Command) (invocation, error) {
-	var in invocation
-	in.json = wantsJSON(args[1:], cmds)
+func Parse(args []string, cmds []*cli.Command) (Invocation, error) {
+	var in Invocation
+	in.JSON = wantsJSON(args[1:], cmds)
 	rest, early, err := descend(&in, args[1:], cmds)
 	if err != nil {
 		return in, err
 	}
-	p := splitter{in: &in, flags: flagsOf(in.command())}
+	p := splitter{in: &in, flags: FlagsOf(in.Command())}
 	flags, operands, err := p.split(append(early, rest...))
 	if err != nil {
 		return in, err
 	}
-	in.argv = slices.Concat(args[:1], in.words(), flags)
+	in.Argv = slices.Concat(args[:1], in.words(), flags)
 	if len(operands) > 0 {
-		in.argv = append(append(in.argv, "--"), operands...)
+		in.Argv = append(append(in.Argv, "--"), operands...)
 	}
 	return in, nil
 }
 
 // descend finds the commands in args. It returns what stands behind them, and
 // the flags that stood before or between them.
-func descend(in *invocation, args []string, cmds []*cli.Command) (rest, early []string, err error) {
+func descend(in *Invocation, args []string, cmds []*cli.Command) (rest, early []string, err error) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
@@ -78,21 +78,21 @@ func descend(in *invocation, args []string, cmds []*cli.Command) (rest, early []
 			}
 			continue
 		}
-		if a == "help" && !in.help {
-			in.help = true
+		if a == "help" && !in.Help {
+			in.Help = true
 			continue
 		}
-		c := find(cmds, a)
+		c := Find(cmds, a)
 		if c == nil {
-			if len(in.path) == 0 {
-				return nil, nil, unknownCommand("", a, names(cmds))
+			if len(in.Path) == 0 {
+				return nil, nil, unknownCommand("", a, Names(cmds))
 			}
-			if in.command().Action == nil {
-				return nil, nil, unknownCommand(" "+strings.Join(in.words(), " "), a, names(cmds))
+			if in.Command().Action == nil {
+				return nil, nil, unknownCommand(" "+strings.Join(in.words(), " "), a, Names(cmds))
 			}
 			return args[i:], early, nil
 		}
-		in.path = append(in.path, c)
+		in.Path = append(in.Path, c)
 		if cmds = c.Subcommands; len(cmds) == 0 {
 			return args[i+1:], early, nil
 		}
@@ -102,7 +102,7 @@ func descend(in *invocation, args []string, cmds []*cli.Command) (rest, early []
 
 // A splitter tells flags from positionals for one command.
 type splitter struct {
-	in    *invocation
+	in    *Invocation
 	flags map[string]cli.Flag
 }
 
@@ -113,7 +113,7 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 			return flags, append(operands, args[i+1:]...), nil
 		}
 		if !isFlag(a) {
-			if c := p.in.command(); c != nil && slices.Contains(runsAnother, c.Name) {
+			if c := p.in.Command(); c != nil && slices.Contains(RunsAnother, c.Name) {
 				return flags, append(operands, args[i:]...), nil
 			}
 			operands = append(operands, a)
@@ -124,10 +124,10 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		if p.everywhere(name, ok) {
 			continue
 		}
-		if cluster := ok && isBool(f) && attached && !strings.HasPrefix(a, "--"); !ok || cluster {
+		if cluster := ok && IsBool(f) && attached && !strings.HasPrefix(a, "--"); !ok || cluster {
 			return nil, nil, p.unknownFlag(a)
 		}
-		if isBool(f) {
+		if IsBool(f) {
 			flags = append(flags, a)
 			continue
 		}
@@ -148,23 +148,23 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 func (p splitter) everywhere(name string, known bool) bool {
 	switch {
 	case name == "--help" || name == "-h":
-		p.in.help = true
-	case (name == "--version" || name == "-V") && len(p.in.path) == 0:
-		p.in.version = true
+		p.in.Help = true
+	case (name == "--version" || name == "-V") && len(p.in.Path) == 0:
+		p.in.Version = true
 	case (name == "-v" || name == "--verbose") && !known:
-		p.in.verbose = true
+		p.in.Verbose = true
 	default:
 		return false
 	}
 	return true
 }
 
-// runsAnother are the commands whose first positional begins another program's
+// RunsAnother are the commands whose first positional begins another program's
 // command line: its flags are none of ours.
-var runsAnother = []string{"run", "exec"}
+var RunsAnother = []string{"run", "exec"}
 
 func (p splitter) helpHint() string {
-	if len(p.in.path) == 0 {
+	if len(p.in.Path) == 0 {
 		return "`envfix --help` lists the commands"
 	}
 	return fmt.Sprintf("`envfix %s --help` lists its flags", strings.Join(p.in.words(), " "))
@@ -240,7 +240,7 @@ func wantsJSON(args []string, cmds []*cli.Command) bool {
 		switch a := args[i]; {
 		case saysJSON(a):
 			return true
-		case a == "--" || !isFlag(a) && slices.Contains(runsAnother, command):
+		case a == "--" || !isFlag(a) && slices.Contains(RunsAnother, command):
 			return false
 		case !isFlag(a):
 			command = cmp.Or(command, a)
@@ -253,8 +253,8 @@ func wantsJSON(args []string, cmds []*cli.Command) bool {
 
 func saysJSON(arg string) bool { return arg == "--json" || arg == "--json=true" }
 
-// taking is an action that takes so many arguments and no more.
-func taking(most int, action cli.ActionFunc) cli.ActionFunc {
+// Taking is an action that takes so many arguments and no more.
+func Taking(most int, action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if c.NArg() > most {
 			return fail.Wrong(fmt.Sprintf("unexpected argument `%s`", ui.Clip(c.Args().Get(most), 60)),
@@ -277,24 +277,24 @@ func cutFlag(a string) (name, value string, attached bool) {
 	return a, "", false
 }
 
-func flagsOf(c *cli.Command) map[string]cli.Flag {
+func FlagsOf(c *cli.Command) map[string]cli.Flag {
 	m := map[string]cli.Flag{}
 	if c == nil {
 		return m
 	}
 	for _, f := range c.Flags {
 		for _, n := range f.Names() {
-			m[dashed(n)] = f
+			m[Dashed(n)] = f
 		}
 	}
 	return m
 }
 
-func dashed(name string) string {
+func Dashed(name string) string {
 	return say.Either(len(name) == 1, "-"+name, "--"+name)
 }
 
-func isBool(f cli.Flag) bool {
+func IsBool(f cli.Flag) bool {
 	_, ok := f.(*cli.BoolFlag)
 	return ok
 }
@@ -307,8 +307,8 @@ func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 		return false
 	}
 	for _, c := range cmds {
-		if f, ok := flagsOf(c)[name]; ok {
-			return !isBool(f)
+		if f, ok := FlagsOf(c)[name]; ok {
+			return !IsBool(f)
 		}
 		if c != nil && takesValueSomewhere(a, c.Subcommands) {
 			return true
@@ -317,12 +317,12 @@ func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 	return false
 }
 
-func find(cmds []*cli.Command, name string) *cli.Command {
+func Find(cmds []*cli.Command, name string) *cli.Command {
 	c, _ := xslices.Find(cmds, func(c *cli.Command) bool { return c.HasName(name) })
 	return c
 }
 
-func names(cmds []*cli.Command) []string {
+func Names(cmds []*cli.Command) []string {
 	return text.Each(shown(cmds), func(c *cli.Command) string { return c.Name })
 }
 

@@ -1,0 +1,158 @@
+package cmdline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/ui"
+
+	"github.com/urfave/cli/v2"
+)
+
+// shownFlags are the flags that people may type.
+func shownFlags(flags []cli.Flag) (out []cli.DocGenerationFlag) {
+	for _, f := range flags {
+		d, ok := f.(cli.DocGenerationFlag)
+		if v, can := f.(cli.VisibleFlag); ok && (!can || v.IsVisible()) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ProgramHelp is the help of the program, with its commands in groups.
+func ProgramHelp(groups []Group, look ui.Style) string {
+	var b strings.Builder
+	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
+	for _, g := range groups {
+		b.WriteString("\n" + g.Title + "\n" + commandRows(g.Commands(), look))
+	}
+	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data; -v: what the kernel keeps\n"))
+	b.WriteString(look.Fit(`
+EXAMPLES
+  envfix                          what this machine is, and what to do next
+  envfix plan                     what fits, why, and every step; no change
+  envfix apply                    the same, and does it
+  envfix doctor                   what is wrong here
+  envfix explain "no kernel image is available for execution on the device"
+  envfix plan --gpu "RTX 5090" --driver 570.86.16
+
+EXIT STATUS
+  0 done · 1 failed · 2 usage · 3 nothing fits · 4 changes are pending
+  5 stale plan · 6 privilege needed · 7 waiting for a reboot · 8 busy
+  9 preflight · 10 integrity · 11 verification · 12 cannot be told
+  130 interrupted
+
+MORE
+  envfix COMMAND --help           flags, examples and exit codes of a command
+`))
+	return b.String()
+}
+
+// A Group is commands that something brings somebody to. Each lives in the file of
+// its name.
+type Group struct {
+	Title string
+	Of    []func() *cli.Command
+}
+
+// Commands are those of the group.
+func (g Group) Commands() []*cli.Command {
+	return text.Each(g.Of, func(make func() *cli.Command) *cli.Command { return make() })
+}
+
+// CommandHelp is the help of the command at the end of path; its flags that are shared stand below
+// their titles.
+func CommandHelp(path []*cli.Command, shared []Section, look ui.Style) string {
+	c := path[len(path)-1]
+	name := "envfix"
+	for _, p := range path {
+		name += " " + p.Name
+	}
+	var b strings.Builder
+	b.WriteString(look.Fill(name + ": " + c.Usage))
+	b.WriteString("\nUSAGE\n  " + name)
+	b.WriteString(say.If(len(c.Flags) > 0, " [FLAGS]"))
+	b.WriteString(say.With(" ", c.ArgsUsage, ""))
+	b.WriteString("\n")
+	if len(c.Subcommands) > 0 {
+		b.WriteString("\nCOMMANDS\n" + commandRows(c.Subcommands, look))
+	}
+	for _, s := range FlagSections(c.Flags, shared) {
+		b.WriteString("\n" + look.Fill(s.Title) + flagRows(s.Flags, look))
+	}
+	b.WriteString(say.If(c.Description != "", "\n"+reflow(strings.TrimSpace(c.Description), look)))
+	if !strings.Contains(c.Description, "EXIT STATUS") {
+		b.WriteString("\nEXIT STATUS\n  0  done\n  1  it failed\n  2  usage, or input that cannot be read\n")
+	}
+	return b.String()
+}
+
+// reflow fills the paragraphs of a description. Headings, examples and tables
+// (indented, or with columns) stay as they are.
+func reflow(text string, look ui.Style) string {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		b.WriteString(say.If(b.Len() > 0, "\n"))
+		if strings.Contains(paragraph, "  ") {
+			b.WriteString(look.Fit(paragraph + "\n"))
+			continue
+		}
+		b.WriteString(look.Fill(paragraph))
+	}
+	return b.String()
+}
+
+func commandRows(cmds []*cli.Command, look ui.Style) string {
+	return look.Columns(text.Each(shown(cmds), func(c *cli.Command) [2]string { return [2]string{c.Name, c.Usage} }), 2)
+}
+
+// A Section is some flags below a title of their own.
+type Section struct {
+	Title string
+	Flags []cli.Flag
+}
+
+// FlagSections parts a command's own flags from those that several commands
+// share: what is wished for, and what describes a machine.
+func FlagSections(flags []cli.Flag, shared []Section) []Section {
+	parts := []Section{{Title: "FLAGS"}, {Title: shared[0].Title}, {Title: shared[1].Title}}
+	for _, f := range flags {
+		at := 1 + slices.IndexFunc(shared, func(s Section) bool { return named(s.Flags, f.Names()[0]) })
+		parts[at].Flags = append(parts[at].Flags, f)
+	}
+	if len(parts[2].Flags) < 3 { // a command with its own few of them
+		parts = []Section{{"FLAGS", flags}}
+	}
+	return slices.DeleteFunc(parts, func(s Section) bool { return len(s.Flags) == 0 })
+}
+
+func named(flags []cli.Flag, name string) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return f.Names()[0] == name })
+}
+
+func flagRows(flags []cli.Flag, look ui.Style) string {
+	var rows [][2]string
+	for _, d := range shownFlags(flags) {
+		value, usage := placeholder(d.GetUsage())
+		text := strings.Join(text.Each(d.Names(), Dashed), ", ") + say.If(d.TakesValue(), " "+cmp.Or(value, "VALUE"))
+		if v := strings.Trim(d.GetValue(), `"`); d.TakesValue() && v != "" && v != "[]" && v != "0" {
+			usage += " (default " + v + ")"
+		}
+		rows = append(rows, [2]string{text, usage})
+	}
+	return look.Columns(rows, 2)
+}
+
+// placeholder takes the value's name, in backticks, out of a flag's usage text.
+func placeholder(usage string) (name, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	name, after, closed := strings.Cut(rest, "`")
+	if !ok || !closed {
+		return "", usage
+	}
+	return name, before + name + after
+}
