@@ -200,7 +200,7 @@ func (f doctorFlags) tell(report doctor.Report, patient *read.Case) (err error) 
 	case f.markdown:
 		_, err = io.WriteString(f.out, f.markdownText(report, patient))
 	default:
-		_, err = io.WriteString(f.out, f.where(patient)+doctorText(report, patient, f.look(f.out))+f.fixes(report, patient))
+		_, err = io.WriteString(f.out, f.where(patient)+ui.Doctor(report, patient, f.look(f.out))+f.fixes(report, patient))
 	}
 	return err
 }

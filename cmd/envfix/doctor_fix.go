@@ -6,19 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"envfix/installers"
 	"envfix/internal/doctor"
-	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/say"
-	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 )
 
 // mend shows the findings and the plan that mends them, carries it out as apply
@@ -30,11 +26,11 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	}
 	p, refused := f.withSteps(ctx, &r, patient)
 	look := f.look(show)
-	text := f.where(patient) + doctorText(r, patient, look)
+	text := f.where(patient) + ui.Doctor(r, patient, look)
 	if p == nil {
 		return f.leave(show, text, mending{report: r, refused: refused})
 	}
-	text += "\n" + ui.Plan(p, look) + handwork(r.Findings, p)
+	text += "\n" + ui.Plan(p, look) + ui.Handwork(r.Findings, p)
 	if _, err := io.WriteString(show, text); err != nil {
 		return err
 	}
@@ -60,7 +56,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if err != nil {
 		return err
 	}
-	text = "\nafter the mending: " + doctorText(after, patient, f.look(show)) + useIt(p)
+	text = "\nafter the mending: " + ui.Doctor(after, patient, f.look(show)) + ui.UseIt(p)
 	return f.leave(show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
 }
 
@@ -101,7 +97,7 @@ type doctorFixAnswer struct {
 // leave prints the end of a `doctor --fix`. Its exit code says whether an error is
 // left.
 func (f doctorFlags) leave(show io.Writer, text string, m mending) error {
-	if _, err := io.WriteString(show, text+handwork(m.report.Findings, nil)); err != nil {
+	if _, err := io.WriteString(show, text+ui.Handwork(m.report.Findings, nil)); err != nil {
 		return err
 	}
 	if f.json {
@@ -124,35 +120,6 @@ func (f doctorFlags) leave(show io.Writer, text string, m mending) error {
 			"the lines after => and `by hand` say what is left to do")
 	}
 	return fail.New(fail.Failed, "envfix cannot mend this itself", "the lines after => and `by hand` say what to do")
-}
-
-// handwork lists what is left to a person: everything that is wrong, or what a
-// plan does not mend.
-func handwork(findings []doctor.Finding, p *plan.Plan) string {
-	var lines []string
-	for _, f := range findings {
-		if f.Severity == know.Note || len(f.Fix) == 0 || p != nil && f.Elsewhere == "" &&
-			doctor.WayOf(know.Embedded(), f, findings) != doctor.NoWay {
-			continue
-		}
-		lines = xslices.Add(lines, "by hand: "+ui.Clean(f.Fix[0]))
-	}
-	return say.If(len(lines) > 0, "\n"+strings.Join(lines, "\n")+"\n")
-}
-
-// useIt says what a shell that is open must do, where variables were at fault.
-func useIt(p *plan.Plan) string {
-	for _, x := range p.EnvFixes {
-		if installers.Unset(p.Steps, x) {
-			return "\nA shell that is open keeps it until `unset " + x.Variable + "`\n"
-		}
-	}
-	for _, s := range p.Steps {
-		if s.ID == "activate" {
-			return "\nA shell that is open keeps its variables until `. " + text.Command(p.Target.Dir+"/bin/activate") + "`\n"
-		}
-	}
-	return ""
 }
 
 // examineAgain looks at the machine as a shell sees it in which the environment of

@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
-	"envfix/internal/say"
 	"envfix/internal/ui"
 )
 
@@ -55,50 +53,6 @@ func unreadProcess(pid int, r *machine.Running, err error) error {
 		e.Hints = []string{fmt.Sprintf("`sudo envfix doctor --pid %d`, or let %s run it", pid, ui.Clean(r.User))}
 	}
 	return e
-}
-
-// processText says in a few lines what process was looked at.
-func processText(r *machine.Running, look ui.Style) string {
-	var b strings.Builder
-	who := say.With(" of ", r.User, "")
-	b.WriteString(look.Hang("", ui.Clean(fmt.Sprintf("process %d: %s%s", r.PID, r.Command, who))))
-	line := func(format string, args ...any) {
-		b.WriteString(look.Hang("  ", ui.Clean(fmt.Sprintf(format, args...))))
-	}
-	switch {
-	case r.Env != "":
-		line("environment %s", r.Env)
-	case r.Exe != "":
-		line("no environment; its program is %s", r.Exe)
-	}
-	if r.Elsewhere {
-		line("it runs in a container: its files were read there, and of the GPUs only what the kernel's files tell")
-	}
-	switch {
-	case r.Unit != "":
-		line("started by the service %s", r.Unit)
-	case r.Group != "" && r.Group != "/":
-		line("control group %s", r.Group)
-	}
-	state := say.Either(r.Torch, "torch is loaded", "torch is not loaded")
-	switch {
-	case len(r.Devices) > 0:
-		state += "; it has open " + strings.Join(r.Devices[:min(4, len(r.Devices))], " ")
-	case r.CUDA:
-		state += ", and the driver's library; no GPU is open"
-	default:
-		state += "; no GPU is open"
-	}
-	line("%s", state)
-	for _, below := range r.Below {
-		line("it started %s", below)
-	}
-	if len(r.Below) > 0 {
-		number, _, _ := strings.Cut(r.Below[0], " ")
-		line("`envfix doctor --pid %s` looks at the first of them", number)
-	}
-	line("variables are those that it was started with; what it set since cannot be seen")
-	return b.String() + "\n"
 }
 
 // isPID reads the number of a process.

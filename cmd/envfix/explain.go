@@ -2,17 +2,14 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
-	"envfix/internal/say"
 	"envfix/internal/ui"
 	"envfix/matrix"
 
@@ -70,7 +67,7 @@ func explainAction(c *cli.Context) error {
 	if err != nil {
 		return &fail.Error{Code: fail.Usage, Text: "standard input: " + err.Error(), Err: err}
 	}
-	return answer(c.App.Writer, c.Bool("json"), told, explainText(told, style(c.App.Writer)), fail.OK)
+	return answer(c.App.Writer, c.Bool("json"), told, ui.Explanation(told, style(c.App.Writer)), fail.OK)
 }
 
 // empty reports whether a stream ends before it begins.
@@ -92,54 +89,3 @@ func explainChecks(k *know.Knowledge, ids []string) (doctor.Explanation, bool) {
 	}
 	return answer, len(ids) > 0
 }
-
-// explainText is the answer for people: what each message means, the line itself
-// where there were several, and what to do.
-func explainText(a doctor.Explanation, look ui.Style) string {
-	if len(a.Matches)+len(a.Known) == 0 {
-		return unknownText(a.Unknown) + nothingKnown
-	}
-	var b strings.Builder
-	for i, m := range slices.Concat(a.Matches, a.Known) {
-		b.WriteString(say.If(i > 0, "\n"))
-		head := m.Program
-		if m.Line == 0 { // asked for by its id
-			head = m.Checks[0]
-		}
-		b.WriteString(look.Paragraph(ui.Clean(head)+":", ui.Clean(m.Text), false))
-		b.WriteString(say.If(m.Line > 0, look.Hang("  ", ui.Clip(fmt.Sprintf("line %d: %s", m.Line, m.Quote), shownEvidence))))
-		for _, f := range m.Fix {
-			b.WriteString(look.Hang("  - ", ui.Clean(f)))
-		}
-		if len(m.Checks) > 0 {
-			b.WriteString(look.Hang("  ", fmt.Sprintf("cause %s, check %s", m.Cause, strings.Join(m.Checks, " "))))
-		} else if m.Source != "" {
-			b.WriteString(look.Hang("  ", "printed by "+ui.Clean(m.Source)))
-		}
-	}
-	return b.String()
-}
-
-// unknownText is what was read of a text in which no message is known.
-func unknownText(u *doctor.Stranger) string {
-	if u == nil {
-		return ""
-	}
-	text := ""
-	if u.Kind != "" {
-		text = ui.Clean(u.Kind)
-		text += say.With(" in ", ui.Clean(u.Place), "")
-		text = "read: " + text + "\n"
-	}
-	for _, s := range u.Similar {
-		text += "similar, not the same: " + ui.Clean(s) + "\n"
-	}
-	return text
-}
-
-const nothingKnown = `no message in this text is known
-
-  envfix doctor               looks at this machine
-  envfix doctor --from FILE   looks at a whole report: collect_env, nvidia-smi,
-                              pip list, the traceback, in any order
-`

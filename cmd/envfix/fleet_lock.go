@@ -101,7 +101,7 @@ func (k *fleetLock) profiles() []lockedProfile {
 // text says what was locked.
 func (k *fleetLock) text() string {
 	var b strings.Builder
-	b.WriteString("\n" + lockText(&k.Result))
+	b.WriteString("\n" + ui.Locked(&k.Result))
 	fmt.Fprintf(&b, "who follows which profile of %s:\n", lock.File)
 	for _, p := range k.profiles() {
 		b.WriteString(ui.Hang(fmt.Sprintf("  %-12s %-6d", p.Name, len(p.Hosts)), ui.Hosts(p.Hosts)))

@@ -178,7 +178,7 @@ func (f lockCall) make(ctx context.Context, out io.Writer) error {
 		return f.wayOut(t, old, err)
 	}
 	r.Notes = append(broken, r.Notes...)
-	return answer(out, f.json, lockJSON(r), lockText(r), fail.OK)
+	return answer(out, f.json, lockJSON(r), ui.Locked(r), fail.OK)
 }
 
 // mirrorFlags reads --mirror.

@@ -9,7 +9,6 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
-	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -78,13 +77,9 @@ func (f mapFlags) draw(w io.Writer) error {
 	look := style(w)
 	_, err = io.WriteString(w, drawn.Text(look.Bold))
 	if err == nil && len(drawn.Details()) > 0 {
-		_, err = fmt.Fprint(w, "\n"+ui.Columns(pairs(drawn.Details()), 0))
+		_, err = fmt.Fprint(w, "\n"+ui.Columns(ui.Pairs(drawn.Details()), 0))
 	}
 	return err
-}
-
-func pairs(rows [][]string) [][2]string {
-	return text.Each(rows, func(r []string) [2]string { return [2]string{ui.Clean(r[0]), ui.Clean(r[1])} })
 }
 
 // view reads the words: a machine described by them alone.

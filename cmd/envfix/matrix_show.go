@@ -59,14 +59,14 @@ func matrixShowAction(c *cli.Context) error {
 		return (label == "" || b.Label == label) && (!c.IsSet("os") || b.OS == c.String("os")) && (!c.IsSet("arch") || b.Arch == c.String("arch"))
 	}
 	admitted := xslices.Filter(m.Releases, func(r *matrix.Release) bool { return spec.Admits(r.Torch) })
-	list := text.Each(admitted, func(r *matrix.Release) ui.ShownRelease { return pickBuilds(m, r, gpu.SM, keep) })
+	list := text.Each(admitted, func(r *matrix.Release) ui.ShownRelease { return ui.PickBuilds(m, r, gpu.SM, keep) })
 	list = slices.DeleteFunc(list, func(r ui.ShownRelease) bool { return len(r.Builds) == 0 })
 	if len(list) == 0 {
 		return nothingToShow(m, spec, gpu)
 	}
 	switch {
 	case c.Bool("json"):
-		return writeJSON(c.App.Writer, showJSON(m, list))
+		return writeJSON(c.App.Writer, ui.MatrixShow(m, list))
 	case c.NArg() == 0 || len(list) > 3:
 		_, err = fmt.Fprint(c.App.Writer, ui.Releases(list, gpu))
 	default:
@@ -93,26 +93,4 @@ func unknownTorch(m *matrix.Matrix, spec version.Specifier) string {
 		m.Releases[len(m.Releases)-1].Torch,
 		m.Releases[0].Torch,
 	)
-}
-
-func pickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*matrix.Build) bool) ui.ShownRelease {
-	out := ui.ShownRelease{Release: r}
-	for _, b := range r.Builds {
-		s := ui.ShownBuild{Build: b}
-		if !sm.IsZero() {
-			native, ptx := m.Covers(b.Native, b.PTX, sm)
-			switch {
-			case native:
-				s.Runs = "native"
-			case ptx:
-				s.Runs = "PTX"
-			}
-		}
-		if !keep(b) || (!sm.IsZero() && s.Runs == "") {
-			continue
-		}
-		s.Floor, _ = m.Floor(b.Label)
-		out.Builds = append(out.Builds, s)
-	}
-	return out
 }

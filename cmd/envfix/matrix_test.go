@@ -12,6 +12,7 @@ import (
 	"envfix/data"
 	"envfix/internal/fail"
 	"envfix/internal/testindex"
+	"envfix/internal/ui"
 	release "envfix/internal/update"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -152,7 +153,7 @@ func torchWheelOf(b *matrix.Build, python string) testindex.Wheel {
 		linux := `; platform_system == "Linux"`
 		w.Requires = append(w.Requires, "cuda-toolkit[cublas,cudart,cufft,cusolver,cusparse]=="+b.CUDA.String()+linux, "nvidia-cudnn"+cu+"=="+b.CuDNN.String()+linux,
 			"nvidia-nccl"+cu+"=="+b.NCCL.String()+linux, "nvidia-nvshmem"+cu+"=="+b.Pins["nvshmem"]+linux, "nvidia-cusparselt"+cu+"=="+b.Pins["cusparselt"]+linux, "triton~="+b.Triton.String()+linux)
-		list := append(codeWords("sm_", b.Native), codeWords("compute_", b.PTX)...)
+		list := append(ui.CodeWords("sm_", b.Native), ui.CodeWords("compute_", b.PTX)...)
 		w.Files["torch/lib/libtorch_python.so"] = "\x7fELF" + strings.Join(list, " ") + "\x00"
 	}
 	w.Files["torch/version.py"] = fmt.Sprintf("__version__ = '%s%s'\ncuda: Optional[str] = %s\n", b.Release.Torch, label, cuda)

@@ -22,6 +22,7 @@ import (
 	"envfix/internal/observe/verdict"
 	"envfix/internal/plan"
 	"envfix/internal/schema"
+	"envfix/internal/ui"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -49,7 +50,7 @@ var answers = []struct {
 	{"matrix-command", "the command that PyTorch publishes: `envfix matrix command --json`", matrixCommandAnswer{}},
 	{"matrix-diff", "two versions of the data: `envfix matrix diff --json`", matrixDiffAnswer{}},
 	{"matrix-prove", "the data against the wheels: `envfix matrix prove --json`", maintain.Report{}},
-	{"matrix-show", "releases and builds: `envfix matrix show --json`", matrixShowAnswer{}},
+	{"matrix-show", "releases and builds: `envfix matrix show --json`", ui.MatrixShowAnswer{}},
 	{"matrix-update", "what `envfix matrix update --json` took", matrixUpdateAnswer{}},
 	{"plan", "a plan: `envfix plan --json`, and what `envfix apply FILE` reads", plan.Plan{}},
 	{"run", "the verdict on a job: `envfix run --report FILE`, `--replay FILE --json`", verdict.Report{}},

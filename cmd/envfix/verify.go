@@ -243,7 +243,7 @@ func expected(m *matrix.Matrix, h machine.Machine, proof apply.Proof) (plan.Veri
 		}
 	}
 	want.GPUs = visibleOf(want.GPUs)
-	want.Arches = append(codeWords("sm_", b.Native), codeWords("compute_", b.PTX)...)
+	want.Arches = append(ui.CodeWords("sm_", b.Native), ui.CodeWords("compute_", b.PTX)...)
 	return want, true
 }
 

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+
+	"envfix/internal/apply"
 )
 
 //go:embed history.html
@@ -43,7 +45,11 @@ type PastEnvs struct {
 
 // HistoryPage is one page of HTML with an environment's past. It loads nothing from
 // anywhere and holds no script; text from outside is escaped and cleaned.
-func HistoryPage(p Past) ([]byte, error) {
+func HistoryPage(h apply.History, day string) ([]byte, error) {
+	return pastPage(pastOf(h, day))
+}
+
+func pastPage(p Past) ([]byte, error) {
 	p.Rows = slices.Clone(p.Rows)
 	slices.Reverse(p.Rows)
 	return reportPage(historyHTML, nil, p)

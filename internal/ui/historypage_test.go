@@ -25,7 +25,7 @@ func aPast() Past {
 func TestHistoryPage(t *testing.T) {
 	p := aPast()
 	p.Rows[0].Note = "</p><script>alert(1)</script>\x1b[31m"
-	b, err := HistoryPage(p)
+	b, err := pastPage(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestHistoryPage(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	if b, err := HistoryPage(Past{Env: ".venv"}); err != nil || !strings.Contains(string(b), "Nothing yet.") {
+	if b, err := pastPage(Past{Env: ".venv"}); err != nil || !strings.Contains(string(b), "Nothing yet.") {
 		t.Errorf("of nothing: %v\n%s", err, b)
 	}
 }

@@ -166,3 +166,29 @@ func table(rows [][]string) string {
 	}
 	return b.String()
 }
+
+func Pairs(rows [][]string) [][2]string {
+	return text.Each(rows, func(r []string) [2]string { return [2]string{Clean(r[0]), Clean(r[1])} })
+}
+
+func PickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*matrix.Build) bool) ShownRelease {
+	out := ShownRelease{Release: r}
+	for _, b := range r.Builds {
+		s := ShownBuild{Build: b}
+		if !sm.IsZero() {
+			native, ptx := m.Covers(b.Native, b.PTX, sm)
+			switch {
+			case native:
+				s.Runs = "native"
+			case ptx:
+				s.Runs = "PTX"
+			}
+		}
+		if !keep(b) || (!sm.IsZero() && s.Runs == "") {
+			continue
+		}
+		s.Floor, _ = m.Floor(b.Label)
+		out.Builds = append(out.Builds, s)
+	}
+	return out
+}

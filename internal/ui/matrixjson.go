@@ -1,8 +1,7 @@
-package main
+package ui
 
 import (
 	"envfix/internal/text"
-	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -48,14 +47,14 @@ type (
 	}
 )
 
-func showJSON(m *matrix.Matrix, list []ui.ShownRelease) any {
-	answer := matrixShowAnswer{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
+func MatrixShow(m *matrix.Matrix, list []ShownRelease) any {
+	answer := MatrixShowAnswer{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
 	for _, r := range list {
 		out := releaseJSON{Torch: r.Torch, Date: r.Date, Companions: r.Companions, Source: r.Source, Builds: []buildJSON{}}
 		for _, b := range r.Builds {
 			out.Builds = append(out.Builds, buildJSON{
 				Build: b.Label, OS: b.OS, Arch: b.Arch, CUDA: b.CUDA, CuDNN: b.CuDNN, NCCL: b.NCCL, Triton: b.Triton, Libraries: b.Pins,
-				Cubins: codeWords("sm_", b.Native), PTX: codeWords("compute_", b.PTX), Runs: b.Runs, Driver: driverJSON{b.Floor.Linux, b.Floor.Windows},
+				Cubins: CodeWords("sm_", b.Native), PTX: CodeWords("compute_", b.PTX), Runs: b.Runs, Driver: driverJSON{b.Floor.Linux, b.Floor.Windows},
 				PythonMin: b.PythonMin, PythonMax: b.PythonMax, FreeThreaded: append([]string{}, b.FreeThreaded...), Glibc: b.Glibc, MacOS: b.MacOSMin,
 				Index: b.Index, Default: b.Default, Status: b.Status, Proof: b.Proof, Source: b.Source, Citation: b.Citation, Notes: b.Notes,
 			})
@@ -65,12 +64,12 @@ func showJSON(m *matrix.Matrix, list []ui.ShownRelease) any {
 	return answer
 }
 
-func codeWords(prefix string, codes []matrix.Code) []string {
+func CodeWords(prefix string, codes []matrix.Code) []string {
 	return append([]string{}, text.Each(codes, func(c matrix.Code) string { return prefix + c.SM.Code() + c.Suffix })...)
 }
 
-// A matrixShowAnswer is the JSON of `envfix matrix show`.
-type matrixShowAnswer struct {
+// A MatrixShowAnswer is the JSON of `envfix matrix show`.
+type MatrixShowAnswer struct {
 	Format   int               `json:"format"`
 	Matrix   map[string]string `json:"matrix"`
 	Releases []releaseJSON     `json:"releases"`

@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"fmt"
@@ -10,15 +10,61 @@ import (
 	"envfix/internal/apply"
 	"envfix/internal/say"
 	"envfix/internal/text"
-	"envfix/internal/ui"
 )
 
-func pastOf(h apply.History) ui.Past {
-	p := ui.Past{Env: h.Env, Logs: h.Logs, Day: today()}
+func History(h apply.History, look Style) string {
+	if len(h.Events) == 0 {
+		return "envfix did nothing to " + Clean(h.Env) + " yet\n"
+	}
+	var b strings.Builder
+	for _, ev := range h.Events {
+		note := eventNote(ev) + say.If(alike(h.Events, ev) > 1, ", "+ev.Gen) + say.With(" (at step ", ev.Step, ")")
+		lead := Clean(fmt.Sprintf("%s  %-8s  %-9s  ", strings.TrimSuffix(moment(ev.Time), " UTC"), ev.What, ev.State))
+		b.WriteString(trimmed(look.Hang(lead, Clean(note))))
+	}
+	if len(h.Generations) == 0 {
+		return b.String()
+	}
+	b.WriteString("\nenvironments (`envfix rollback ID` goes to one)\n")
+	for _, g := range h.Generations {
+		what := say.Either(g.Adopted, "as it was before envfix", "torch "+g.Torch) + say.If(g.ID == h.Current, ", in use")
+		fmt.Fprintf(&b, "  %-18s  %s\n", Clean(g.ID), Clean(what))
+	}
+	return b.String()
+}
+
+// eventNote says what an event was, where its journal line says only which environment.
+func eventNote(ev apply.Event) string {
+	return say.Either(ev.What == "collect" && ev.Note == "", ev.Gen+", an older environment, was removed", ev.Note)
+}
+
+// alike counts the events that would read like one.
+func alike(all []apply.Event, as apply.Event) int {
+	n := 0
+	for _, ev := range all {
+		if ev.What == as.What && ev.State == as.State && ev.Note == as.Note && ev.Gen != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// trimmed is a line or lines without blanks at their ends.
+func trimmed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return b.String()
+}
+
+// pastOf is what the journal says, for its page that is made on a day.
+func pastOf(h apply.History, day string) Past {
+	p := Past{Env: h.Env, Logs: h.Logs, Day: day}
 	gens := map[string]apply.Generation{}
 	for _, g := range h.Generations {
 		gens[g.ID] = g
-		e := ui.PastEnvs{Gen: g.ID, When: moment(g.Created), Current: g.ID == h.Current, Holds: heldWords(g), Proven: provenWords(g)}
+		e := PastEnvs{Gen: g.ID, When: moment(g.Created), Current: g.ID == h.Current, Holds: heldWords(g), Proven: provenWords(g)}
 		p.Envs = append(p.Envs, e)
 		if !e.Current {
 			p.Back = g.ID
@@ -26,7 +72,7 @@ func pastOf(h apply.History) ui.Past {
 	}
 	use := "" // what was there before envfix has no packages to compare
 	for _, ev := range h.Events {
-		r := ui.PastRow{When: moment(ev.Time), Took: took(ev), What: ev.What, State: ev.State, Gen: ev.Gen, Note: eventNote(ev)}
+		r := PastRow{When: moment(ev.Time), Took: took(ev), What: ev.What, State: ev.State, Gen: ev.Gen, Note: eventNote(ev)}
 		if ev.Step != "" {
 			r.Note = strings.TrimPrefix(r.Note+" (at step "+ev.Step+")", " ")
 		}
@@ -66,7 +112,7 @@ func provenWords(g apply.Generation) string {
 	case g.Proved.GPUs == 0:
 		return "imports; no GPU computed"
 	}
-	return ui.Count(g.Proved.GPUs, "GPU") + " computed"
+	return Count(g.Proved.GPUs, "GPU") + " computed"
 }
 
 // packageChanges says what one environment has otherwise than the one before it, of what
