@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/project"
 	"envfix/internal/text"
 
 	"github.com/urfave/cli/v2"
@@ -78,7 +79,7 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	if err := change.Action(c); err != nil {
 		return err
 	}
-	f.made.wish.arguments, f.made.lock.exact = nil, verb == "remove"
+	f.made.wish.Arguments, f.made.lock.exact = nil, verb == "remove"
 	if err := f.rounds(c.Context); err != nil {
 		said := *asFailure(err)
 		said.Details = append(said.Details, "the lock is written; the environment is as it was")
@@ -91,12 +92,12 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 // own tool; "" there is none.
 func projectsTool(verb string, names []string) string {
 	words := text.Command(names...)
-	for _, own := range [][3]string{{"uv.lock", "uv ", " --no-sync "}, {"poetry.lock", "poetry ", " --lock "}, {"pdm.lock", "pdm ", " --no-sync "}, {pixiFile("."), "pixi ", " "}} {
-		if own[0] != "" && isFile(own[0]) {
+	for _, own := range [][3]string{{"uv.lock", "uv ", " --no-sync "}, {"poetry.lock", "poetry ", " --lock "}, {"pdm.lock", "pdm ", " --no-sync "}, {project.PixiFile("."), "pixi ", " "}} {
+		if own[0] != "" && project.IsFile(own[0]) {
 			return "`" + own[1] + verb + own[2] + words + "`"
 		}
 	}
-	switch file := firstWish("."); {
+	switch file := project.FirstWish("."); {
 	case file == "":
 		return ""
 	case verb == "remove":
@@ -112,7 +113,7 @@ func (f planFlags) amended(ctx context.Context, verb string) (*plan.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	if !isFile(filepath.Join(dir, "pyvenv.cfg")) {
+	if !project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, fail.Wrong(f.target.env+" is an environment of conda's, which envfix does not copy", "`conda install` changes it")
 	}
 	q, w, err := f.question(ctx)

@@ -18,7 +18,7 @@ import (
 // plan returns the plan and whether it was made earlier. The plan is nil
 // where there is nothing to resume.
 func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
-	args := f.made.wish.arguments
+	args := f.made.wish.Arguments
 	files := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return !strings.HasSuffix(a, ".json") })
 	switch {
 	case f.resume:

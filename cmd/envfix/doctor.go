@@ -300,7 +300,7 @@ func (f doctorFlags) report(ctx context.Context) (doctor.Report, *read.Case, err
 func (f doctorFlags) judged(patient *read.Case) (err error) {
 	patient.Matrix, patient.Devices = matrixFor(), matrix.Devices()
 	described := patient.Pasted || f.plan.machine.described()
-	if patient.Standing, err = f.plan.wish.request(described); err != nil {
+	if patient.Standing, err = f.plan.wish.AsRequest(described, today(), policyHere); err != nil {
 		return err
 	}
 	patient.Standing = planning.Wished(f.plan.remembered(described), patient.Standing)

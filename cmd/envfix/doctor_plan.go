@@ -16,6 +16,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/project"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -175,7 +176,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c cure
 	if p, err := f.restoring(ctx, c); p != nil && err == nil {
 		return p, nil
 	}
-	if torch == "" || len(f.plan.wish.files) > 0 || governing() != "" {
+	if torch == "" || len(f.plan.wish.Files) > 0 || governing() != "" {
 		return f.plan.mending(ctx, c.repair, nil)
 	}
 	if c.anew {
@@ -204,7 +205,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c cure
 // leaves all else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c cure) (*plan.Plan, error) {
 	dir, _, err := environment(f.plan.target.env)
-	if len(c.again) == 0 || err != nil || governing() != "" || len(f.plan.wish.files) > 0 || f.plan.target.InPlace || !isFile(filepath.Join(dir, "pyvenv.cfg")) {
+	if len(c.again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace || !project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, err
 	}
 	q, w, err := f.plan.question(ctx)

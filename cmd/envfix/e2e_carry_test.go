@@ -51,8 +51,8 @@ func TestE2ECarry(t *testing.T) {
 	nothingLeft(t, applyIn(t, envfix, dir, env, old...))
 	pip("--no-deps", "xformers==0.0.29.post3")
 	pip("requests==2.32.3", "numpy==1.26.4", "einops==0.8.0", "tokenizers==0.20.3", "safetensors==0.4.5", "pandas==2.2.3", "transformers==4.46.3", "tqdm==4.66.5", "pyyaml==6.0.2", "pillow==11.0.0")
-	pip("--no-deps", "--editable", project(t, dir, "mine"))
-	repository := project(t, dir, "repository")
+	pip("--no-deps", "--editable", writeProject(t, dir, "mine"))
+	repository := writeProject(t, dir, "repository")
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "-m", "x"}} {
 		command("git", append([]string{"-C", repository}, args...)...)
 	}
@@ -85,8 +85,8 @@ print("\n".join(sorted(f"{n} {v}" for n, v in names.items() if n not in skip and
 	}
 }
 
-// project makes a Python project of one module.
-func project(t *testing.T, dir, name string) string {
+// writeProject makes a Python project of one module.
+func writeProject(t *testing.T, dir, name string) string {
 	t.Helper()
 	dir = filepath.Join(dir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

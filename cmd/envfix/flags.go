@@ -10,10 +10,9 @@ import (
 	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
-	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
-	"envfix/internal/pyproject"
+	"envfix/internal/project"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -116,43 +115,25 @@ func machineOf(c *cli.Context, m mode) (machineFlags, error) {
 	return f, nil
 }
 
-// wishFlags say what is wanted: the words, the requirements and the files of them.
-type wishFlags struct {
-	describe.Request
-	arguments []string
-	files     []string
-	project   string             // the directory of the project that is followed; "" none
-	home      string             // where that directory will be, where it is a copy in the cache; "" there
-	fileCUDA  bool               // the CUDA is what a project's file names
-	demands   string             // what the followed environment.yml demands of Python; "" nothing
-	read      string             // which files of the project were read, and which were not followed
-	lock      *pyproject.OwnLock // what its own tool locked; nil nothing
-	said      []string           // what else its reader is to know
-
-	documented []pep508.Requirement // what a line of the project's documents installs
-	undeclared []undeclared         // what its sources import, and nothing that is followed asks for
-}
-
 // placeFlags say where packages go, and how they come there.
 type placeFlags struct {
 	plan.Target // as flags say it
 	place       place
 	env         string // the directory of what a plan is for
-	manager     string
-	quick       bool // a project's packages are not resolved first
-	check       bool // they are, where torch alone is asked for as well
+	quick       bool   // a project's packages are not resolved first
+	check       bool   // they are, where torch alone is asked for as well
 }
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
-	return placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir, manager: c.String("manager"),
+	return placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir,
 		quick: c.Bool("quick"), check: c.Bool("check-packages")}
 }
 
 // planFlags are all that a plan is made from.
 type planFlags struct {
 	machine machineFlags
-	wish    wishFlags
+	wish    project.Wish
 	target  placeFlags
 	lock    followFlags
 	kernel  string // the name for Jupyter; "" it is told nothing
@@ -163,7 +144,7 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err == nil && as != carriesOut && firstSet(c, "out", "open", "html", "import", "pid", "all") == "" { // it will write, or see as more
 		m.looks(c.Context)
 	}
-	wish := wishFlags{Request: cmdline.Given(c, describe.RequestFlags()), arguments: c.Args().Slice(), files: c.StringSlice("requirements")}
+	wish := project.Wish{Request: cmdline.Given(c, describe.RequestFlags()), Arguments: c.Args().Slice(), Files: c.StringSlice("requirements")}
 	f := planFlags{machine: m, wish: wish, target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
 		return f, err
@@ -181,7 +162,7 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err := f.project(c.IsSet("env")); err != nil {
 		return f, err
 	}
-	return f, f.environment()
+	return f, f.wish.Environment()
 }
 
 // firstSet is the first of the names that is given as a flag, "" where none is.

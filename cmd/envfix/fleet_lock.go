@@ -58,7 +58,7 @@ func (f fleetFlags) writeLock(ctx context.Context, m *matrix.Matrix, p *fleet.Pl
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fail.Wrap(fail.Usage, err, "`envfix lock` writes it anew")
 	}
-	wish := team.Wish{Requirements: f.wish.arguments, Files: f.wish.files, Offline: f.offline, UpgradeMatrix: true}
+	wish := team.Wish{Requirements: f.wish.Arguments, Files: f.wish.Files, Offline: f.offline, UpgradeMatrix: true}
 	if wish.Mirrors, err = mirrorFlags(f.mirrors); err != nil {
 		return nil, err
 	}

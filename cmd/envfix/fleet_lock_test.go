@@ -12,6 +12,7 @@ import (
 	"envfix/internal/fleet"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/project"
 	"envfix/internal/team"
 	"envfix/internal/testindex"
 	"envfix/matrix"
@@ -131,7 +132,7 @@ func matrixOf(t *testing.T) *matrix.Matrix {
 
 func requestOf(t *testing.T, requirements ...string) resolver.Request {
 	t.Helper()
-	r, err := wishFlags{arguments: requirements}.request(true)
+	r, err := project.Wish{Arguments: requirements}.AsRequest(true, today(), policyHere)
 	if err != nil {
 		t.Fatal(err)
 	}

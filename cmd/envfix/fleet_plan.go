@@ -17,6 +17,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
+	"envfix/internal/project"
 	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/ui"
@@ -70,7 +71,7 @@ EXIT STATUS
 				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
 				lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
 				options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
-				wish:    wishFlags{files: c.StringSlice("requirements"), Request: cmdline.Given(c, fleetWishes())},
+				wish:    project.Wish{Files: c.StringSlice("requirements"), Request: cmdline.Given(c, fleetWishes())},
 			}, c.App.Writer)
 		},
 	}
@@ -107,7 +108,7 @@ type fleetFlags struct {
 	offline   bool
 	mirrors   []string
 	options   fleet.Options
-	wish      wishFlags
+	wish      project.Wish
 }
 
 // mostMemory is where the garbage collector begins to work harder, in bytes. The names
@@ -140,8 +141,8 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 		return describe.BadValue("max-groups", fmt.Sprint(f.options.MaxGroups), "write a number from 1 on")
 	}
 	m := matrixFor()
-	f.wish.arguments = requirements
-	r, err := f.wish.request(true)
+	f.wish.Arguments = requirements
+	r, err := f.wish.AsRequest(true, today(), policyHere)
 	if err != nil {
 		return err
 	}

@@ -82,10 +82,11 @@ var layers = map[string][]string{
 	"internal/propose":           {"*", "internal/index", "internal/team"},   // uv resolves a project
 	"internal/team":              {"*", "internal/reach", "internal/system"}, // a team's files, uv and its index
 	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
-	"internal/ui":                {"*", "internal/apply", "internal/team"}, // their data, shown
+	"internal/ui":                {"*", "internal/apply", "internal/team"},   // their data, shown
+	"internal/project":           {"*", "internal/system", "internal/ui"},    // a project's files
 	"internal/cmdline":           {"internal/describe", "internal/fail", "internal/near", "internal/ui"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what

@@ -40,15 +40,15 @@ func badKernel(name string) error {
 // withKernel is the wish with what a kernel needs, where nothing locks the packages.
 func (f planFlags) withKernel() planFlags {
 	w := &f.wish
-	plans := slices.ContainsFunc(w.arguments, func(a string) bool { return strings.HasSuffix(a, ".json") })
+	plans := slices.ContainsFunc(w.Arguments, func(a string) bool { return strings.HasSuffix(a, ".json") })
 	if f.kernel == "" || plans {
 		return f
 	}
 	switch {
-	case len(w.arguments)+len(w.files) > 0:
-		w.arguments = append(slices.Clone(w.arguments), "ipykernel")
+	case len(w.Arguments)+len(w.Files) > 0:
+		w.Arguments = append(slices.Clone(w.Arguments), "ipykernel")
 	case f.lock.none || f.lock.bundle == "" && governing() == "":
-		w.arguments = []string{"torch", "torchvision", "ipykernel"} // what is installed without a wish, and ipykernel
+		w.Arguments = []string{"torch", "torchvision", "ipykernel"} // what is installed without a wish, and ipykernel
 	}
 	return f
 }

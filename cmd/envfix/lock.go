@@ -11,6 +11,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
+	"envfix/internal/project"
 	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/text"
@@ -128,10 +129,10 @@ func lockOf(c *cli.Context) (lockCall, error) {
 		return f, err
 	}
 	args := c.Args().Slice()
-	if i := slices.Index(args, "."); i >= 0 && isFile("pyproject.toml") { // as `envfix plan .`
+	if i := slices.Index(args, "."); i >= 0 && project.IsFile("pyproject.toml") { // as `envfix plan .`
 		f.wish.Files, args = append(f.wish.Files, "pyproject.toml"), slices.Delete(args, i, i+1)
 	}
-	asked, err := requirementsOf(args)
+	asked, err := project.RequirementsOf(args)
 	f.wish.Requirements = text.Each(asked, func(q pep508.Requirement) string { return q.Text })
 	if f.wish.Upgrade {
 		f.wish.Only = args

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/project"
 	"envfix/internal/team"
 	"envfix/internal/testindex"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The patch for pyproject.toml must make uv itself take the locked builds: each
@@ -52,7 +53,7 @@ func TestLockExportUV(t *testing.T) {
 	}
 	export := func() string {
 		t.Helper()
-		text, err := (&team.Team{Dir: ".", Project: projectFile}).Export("uv", "")
+		text, err := (&team.Team{Dir: ".", Project: project.Read}).Export("uv", "")
 		if err != nil {
 			t.Fatal(err)
 		}

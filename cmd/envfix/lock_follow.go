@@ -9,6 +9,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
+	"envfix/internal/project"
 	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
@@ -88,7 +89,7 @@ func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 		return nil, fail.Wrong(fmt.Sprintf("`--%s` is a wish, and %s has chosen already", f.lock.wish, lock.File),
 			"`--no-lock` chooses anew")
 	}
-	t := team.Team{Dir: home, Matrix: q.Matrix, Build: buildVersion, Project: projectFile}
+	t := team.Team{Dir: home, Matrix: q.Matrix, Build: buildVersion, Project: project.Read}
 	mirrors := team.ParseMirrors(q.Target.Mirrors)
 	chosen, err := t.Follow(q.Machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, Groups: f.lock.groups, OtherDriver: q.Request.ChangeDriver})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/project"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -19,7 +20,7 @@ import (
 
 // teamIn is the team whose lock lies, or shall lie, in dir.
 func teamIn(dir string) *team.Team {
-	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: projectFile, Pythons: sync.OnceValue(pythonsHere),
+	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: project.Read, Pythons: sync.OnceValue(pythonsHere),
 		Tell: func(line string) { fmt.Fprintln(stderr(), ui.Clean(line)) }}
 }
 
@@ -47,8 +48,8 @@ func describeTarget(h machine.Machine, facts map[string]string) (machine.Machine
 	if err := d.Override(&h); err != nil {
 		return h, resolver.Request{}, err
 	}
-	wish := wishFlags{Request: describe.Request{Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"], Channel: facts["channel"]}}
-	r, err := wish.request(true)
+	wish := project.Wish{Request: describe.Request{Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"], Channel: facts["channel"]}}
+	r, err := wish.AsRequest(true, today(), policyHere)
 	return h, r, err
 }
 

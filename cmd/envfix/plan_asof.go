@@ -12,6 +12,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
+	"envfix/internal/project"
 	"envfix/internal/system"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -35,7 +36,7 @@ func asOf(q *planning.Question, day string) error {
 // this one, and which torch its authors may have had.
 func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolver.Choice) []string {
 	r := q.Request.Requirements
-	if f.wish.project == "" || f.wish.lock != nil || demandsItself(f.wish.Manager) || c == nil || c.Torch == "" ||
+	if f.wish.Dir == "" || f.wish.Lock != nil || project.DemandsItself(f.wish.Manager) || c == nil || c.Torch == "" ||
 		slices.ContainsFunc(r, func(q pep508.Requirement) bool { return q.Name == "torch" && !q.Spec.IsZero() }) {
 		return nil
 	}
@@ -50,10 +51,10 @@ func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolve
 // lastCommit is the day of the newest commit of the project that is followed; "" it is in
 // no repository of its own.
 func (f planFlags) lastCommit(ctx context.Context) string {
-	if _, err := os.Lstat(filepath.Join(f.wish.project, ".git")); f.wish.project == "" || err != nil {
+	if _, err := os.Lstat(filepath.Join(f.wish.Dir, ".git")); f.wish.Dir == "" || err != nil {
 		return ""
 	}
-	cmd, err := system.Git(ctx, f.wish.project, "log", "-1", "--format=%cs", "HEAD")
+	cmd, err := system.Git(ctx, f.wish.Dir, "log", "-1", "--format=%cs", "HEAD")
 	if err != nil {
 		return ""
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
+	"envfix/internal/project"
 	"envfix/internal/say"
 	"envfix/resolver"
 )
@@ -36,7 +36,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	}
 	p, err := q.Make(w)
 	if err == nil && (p.Decision == resolver.NoSolution || p.Decision == resolver.UpgradeDriver) {
-		p.Alternatives = append(p.Alternatives, f.otherList(q)...)
+		p.Alternatives = append(p.Alternatives, f.wish.OtherList(q)...)
 		err = plan.Seal(p)
 	}
 	silent, asked := q.Machine.SilentDriver(), q.Request.CPU || q.Request.Build == "cpu"
@@ -51,7 +51,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 
 // question gathers all that a plan stands on, and what it may ask of this machine.
 func (f planFlags) question(ctx context.Context) (q planning.Question, w planning.Ports, err error) {
-	if err = onlyFiles("."); err != nil {
+	if err = project.OnlyFiles("."); err != nil {
 		return q, w, err
 	}
 	q.Envfix, q.Words, q.Matrix = buildVersion, f.machine.words, matrixFor()
@@ -59,14 +59,14 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Machine, described, err = f.machine.gather(ctx); err != nil {
 		return q, w, err
 	}
-	if q.Request, err = f.wish.request(described); err != nil {
+	if q.Request, err = f.wish.AsRequest(described, today(), policyHere); err != nil {
 		return q, w, err
 	}
-	if f.wish.fileCUDA && len(q.Machine.GPUs) == 0 { // a file speaks of its author's machine
-		f.wish.said = append(f.wish.said, fmt.Sprintf("the project's file names CUDA %s, which is not followed: there is no GPU", q.Request.CUDA))
+	if f.wish.FileCUDA && len(q.Machine.GPUs) == 0 { // a file speaks of its author's machine
+		f.wish.Said = append(f.wish.Said, fmt.Sprintf("the project's file names CUDA %s, which is not followed: there is no GPU", q.Request.CUDA))
 		q.Request.CUDA = ""
 	}
-	if err = f.wish.takeNames(&q); err != nil {
+	if err = f.wish.TakeNames(&q); err != nil {
 		return q, w, err
 	}
 	if q.Target, err = f.where(q.Machine); err != nil {
@@ -76,9 +76,9 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if err = asOf(&q, q.Target.AsOf); err != nil {
 		return q, w, err
 	}
-	q.Read = f.wish.read
-	if len(f.wish.files) == 0 {
-		q.Said = f.wish.arguments
+	q.Read = f.wish.Read
+	if len(f.wish.Files) == 0 {
+		q.Said = f.wish.Arguments
 	}
 	q.Wish = f.remembered(described)
 	// what is installed in another environment, on another machine or in the system is not in the new one
@@ -97,27 +97,10 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	return q, w, nil
 }
 
-// takeNames takes the names that only a file says as they are written, and refuses those that
-// the command line mistypes before an index hears of them: somebody may have taken the name.
-func (w *wishFlags) takeNames(q *planning.Question) error {
-	for {
-		like, is := errors.AsType[*resolver.NameError](resolver.Misnamed(q.Matrix, q.Request))
-		switch {
-		case !is:
-			return nil
-		case like.From == "":
-			return fail.Wrap(fail.Usage, like)
-		}
-		q.Request.AsNamed = append(q.Request.AsNamed, like.Name)
-		w.said = append(w.said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written",
-			like.From, like.Name, like.Meant))
-	}
-}
-
 // remembered is what was asked for when the environment was made: nil for another
 // machine, where a project or files say what is wanted, or it is to be forgotten.
 func (f planFlags) remembered(described bool) *plan.Wish {
-	if described || f.machine.elsewhere() || f.wish.project != "" || len(f.wish.files) > 0 || f.target.FreshWish {
+	if described || f.machine.elsewhere() || f.wish.Dir != "" || len(f.wish.Files) > 0 || f.target.FreshWish {
 		return nil
 	}
 	return f.madeWith()
@@ -138,8 +121,8 @@ func (f planFlags) madeWith() *plan.Wish {
 func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 	env := pep508.EnvironmentOf(q.Machine.Platform.OS, q.Machine.Platform.Arch, "")
 	silent := say.With("", q.Machine.SilentDriver(), ": what the driver says was asked of nvidia-smi and the system's files")
-	unfollowed := say.If(!f.machine.elsewhere(), f.unfollowed())
-	return say.All(append(f.wish.warnings(c, env), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
+	unfollowed := say.If(!f.machine.elsewhere(), f.wish.Unfollowed())
+	return say.All(append(f.wish.Warnings(c, env), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
 }
 
 // withOwnTools is the machine with the programs that the steps run: also the uv

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
+	"envfix/internal/project"
 	"envfix/internal/propose"
 	"envfix/internal/say"
 	"envfix/internal/system"
@@ -33,7 +34,7 @@ const fromData = "from the data alone: that all of it can be installed together 
 // proposed has uv resolve what a project asks for, before a plan of it is printed. nil: it
 // was not asked, or could not say; then a note in said tells why.
 func (f planFlags) proposed(ctx context.Context, q planning.Question, described bool) *planning.Proposal {
-	if f.wish.project == "" && len(f.wish.files) == 0 && !f.target.check && q.Target.AsOf == "" && !f.wish.furtherPackages(q.Request) {
+	if f.wish.Dir == "" && len(f.wish.Files) == 0 && !f.target.check && q.Target.AsOf == "" && !f.wish.FurtherPackages(q.Request) {
 		return nil
 	}
 	uv, missing := uvHere()
@@ -43,7 +44,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		if q.Target.AsOf != "" {
 			return &planning.Proposal{Refused: fail.Wrong("`--as-of` needs uv to resolve the packages, and it did not: " + why)}
 		}
-		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: append(f.unasked(nil), fromData+" ("+why+")")}
+		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: append(f.wish.Unasked(nil, f.target.Closure), fromData+" ("+why+")")}
 		if loopless == nil {
 			a := l.Unresolved(ctx, q.Request, why)
 			p.Judged, p.Said = a.Judged(q.Request), append(p.Said, a.Said...)
@@ -69,7 +70,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return &planning.Proposal{Refused: &fail.Error{Code: fail.NoSolution, Text: "what was asked for cannot be installed together",
 			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
 	}
-	a.Said = append(a.Said, f.unasked(a.Versions)...)
+	a.Said = append(a.Said, f.wish.Unasked(a.Versions, f.target.Closure)...)
 	switch {
 	case a.Unasked != "" && l.AsOf != "":
 		return alone(a.Unasked)
@@ -116,18 +117,10 @@ func uvHere() (path string, missing bool) {
 	switch {
 	case err == nil:
 		return path, false
-	case isFile(own):
+	case project.IsFile(own):
 		return own, false
 	}
 	return "", true
-}
-
-// furtherPackages reports whether packages beyond torch's own family stand on the command
-// line: what they require decides with.
-func (w wishFlags) furtherPackages(r resolver.Request) bool {
-	return len(w.arguments) > 0 && slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool {
-		return q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) && q.URL == ""
-	})
 }
 
 // loop is what uv and the matrix are asked with for a project.
@@ -139,8 +132,8 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 	}
 	l := &propose.Loop{UV: uv, System: platform, NoGPU: len(q.Machine.GPUs) == 0, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
 		Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
-	for _, path := range f.wish.files {
-		if p, err := projectFile(path); err == nil { // an error was reported when the request was read
+	for _, path := range f.wish.Files {
+		if p, err := project.Read(path); err == nil { // an error was reported when the request was read
 			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)
 			for _, place := range p.Repositories() { // what others require of it is that one, and none of the index
 				if q, err := pep508.Parse(place, ""); err == nil && q.Marker == "" {
@@ -149,18 +142,18 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 			}
 		}
 	}
-	if f.wish.lock != nil {
-		l.Locked = f.wish.lock.Pins
+	if f.wish.Lock != nil {
+		l.Locked = f.wish.Lock.Pins
 	}
-	if !described || f.wish.project == "" && len(f.wish.files) == 0 { // then as for torch alone
+	if !described || f.wish.Dir == "" && len(f.wish.Files) == 0 { // then as for torch alone
 		for _, p := range q.Machine.Pythons {
 			l.Found = xslices.Add(l.Found, version.Minor(p.Version))
 		}
 	}
 	askMatrix(l, q)
-	for _, u := range f.wish.undeclared { // what is added decides of no build
-		if f.target.Closure && len(u.ask) > 0 && (l.Framework(u.ask[0].Name) || l.Framework(u.ask[0].Name+"-gpu")) {
-			l.Plain = xslices.Add(l.Plain, u.ask[0].Name)
+	for _, u := range f.wish.Undeclared { // what is added decides of no build
+		if f.target.Closure && len(u.Ask) > 0 && (l.Framework(u.Ask[0].Name) || l.Framework(u.Ask[0].Name+"-gpu")) {
+			l.Plain = xslices.Add(l.Plain, u.Ask[0].Name)
 		}
 	}
 	var err error

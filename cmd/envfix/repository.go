@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,7 +19,7 @@ import (
 // in the argument's place: one of the cache where a plan is shown, ./NAME where it is
 // carried out.
 func (f *planFlags) repository(ctx context.Context, as mode) error {
-	for i, arg := range f.wish.arguments {
+	for i, arg := range f.wish.Arguments {
 		a, ok, err := clone.Parse(arg)
 		if err != nil {
 			return err
@@ -37,7 +38,7 @@ func (f *planFlags) repository(ctx context.Context, as mode) error {
 				return err
 			}
 			sum := sha256.Sum256([]byte(a.URL + "@" + a.Commit))
-			f.wish.home = dir
+			f.wish.Home = dir
 			dir = filepath.Join(cache, "envfix", "repositories", hex.EncodeToString(sum[:8]), a.Name)
 		}
 		if !f.target.Offline {
@@ -50,8 +51,27 @@ func (f *planFlags) repository(ctx context.Context, as mode) error {
 		} else if !isDir(dir) {
 			return fail.Wrong("`--offline` brings no repository here")
 		}
-		f.wish.arguments = slices.Clone(f.wish.arguments)
-		f.wish.arguments[i] = dir
+		f.wish.Arguments = slices.Clone(f.wish.Arguments)
+		f.wish.Arguments[i] = dir
 	}
 	return nil
+}
+
+// project follows what the project in a directory says, where one is an argument
+// (`envfix plan .`), into its own environment where none is named.
+func (f *planFlags) project(named bool) error {
+	i := slices.IndexFunc(f.wish.Arguments, isDir)
+	if i < 0 {
+		return nil
+	}
+	dir := f.wish.Arguments[i]
+	f.wish.Arguments = slices.Delete(slices.Clone(f.wish.Arguments), i, i+1)
+	if !named {
+		f.target.place = placeHere()
+		if f.target.env = filepath.Join(cmp.Or(f.wish.Home, dir), defaultEnv); f.target.env != defaultEnv {
+			f.target.place = placeNamed(f.target.env)
+		}
+		f.machine.env = f.target.env
+	}
+	return f.wish.Follow(dir, &f.target.Target, f.machine.elsewhere())
 }

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
+	"envfix/internal/project"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 )
@@ -23,7 +24,7 @@ import (
 // where is the target that the flags of a plan name, on the machine h.
 func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	t := f.target.Target
-	t.Dir, t.Manager, t.InPlace = f.target.env, f.target.manager, t.InPlace || h.Platform.OS != "linux"
+	t.Dir, t.Manager, t.InPlace = f.target.env, f.wish.Manager, t.InPlace || h.Platform.OS != "linux"
 	if !f.machine.elsewhere() {
 		f.target.place.forPlan().target(&t)
 	}
@@ -35,18 +36,18 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 			return t, err
 		}
 	}
-	project, _ := managers.Find(t.Manager)
-	for _, path := range f.wish.files {
-		if p, err := projectFile(path); err == nil && project.Channels == nil { // an error was reported when the request was read
+	manager, _ := managers.Find(t.Manager)
+	for _, path := range f.wish.Files {
+		if p, err := project.Read(path); err == nil && manager.Channels == nil { // an error was reported when the request was read
 			t.Places = append(t.Places, p.Repositories()...)
 		}
 	}
-	if !project.Project() {
+	if !manager.Project() {
 		return t, nil
 	}
-	t.ProjectFile = project.File
-	if project.Channels != nil { // it may lie in either, and the plan names which
-		t.ProjectFile = cmp.Or(pixiFile(filepath.Dir(t.Dir)), project.File)
+	t.ProjectFile = manager.File
+	if manager.Channels != nil { // it may lie in either, and the plan names which
+		t.ProjectFile = cmp.Or(project.PixiFile(filepath.Dir(t.Dir)), manager.File)
 	}
 	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,8 +67,8 @@ func (f planFlags) carry(h machine.Machine, t *plan.Target) error {
 	if t.FromIndex, err = packageNames("from-index", t.FromIndex); err != nil {
 		return err
 	}
-	for _, path := range f.wish.files {
-		if p, err := projectFile(path); err == nil && p.Hashed { // an error was reported when the request was read
+	for _, path := range f.wish.Files {
+		if p, err := project.Read(path); err == nil && p.Hashed { // an error was reported when the request was read
 			t.Listed = path
 		}
 	}
@@ -101,8 +102,8 @@ func packageNames(flag string, names []string) (out []string, err error) {
 // there is none.
 func (f planFlags) syncWarning(t plan.Target) string {
 	m, _ := managers.Find(t.Manager)
-	i := slices.IndexFunc(pyproject.OwnLocks, func(name string) bool { return isFile(filepath.Join(filepath.Dir(t.Dir), name)) })
-	if t.Held == nil || i < 0 || f.wish.lock != nil || m.Project() {
+	i := slices.IndexFunc(pyproject.OwnLocks, func(name string) bool { return project.IsFile(filepath.Join(filepath.Dir(t.Dir), name)) })
+	if t.Held == nil || i < 0 || f.wish.Lock != nil || m.Project() {
 		return ""
 	}
 	return fmt.Sprintf("%s lies beside %s: what syncs with it puts back what it says; `envfix plan .` follows it", pyproject.OwnLocks[i], t.Dir)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"envfix/internal/machine"
+	"envfix/internal/project"
 	"envfix/internal/team"
 	"envfix/matrix"
 )
@@ -13,7 +14,7 @@ func lockedFor(m *matrix.Matrix, h machine.Machine) (p *team.Chosen, not error) 
 	if home == "" {
 		return nil, nil
 	}
-	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: projectFile}
+	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: project.Read}
 	p, not = t.Follow(h, team.Following{})
 	if not != nil {
 		return nil, not

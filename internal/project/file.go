@@ -1,4 +1,6 @@
-package main
+// Package project reads what a project in a directory wants: the files that ask for packages, its
+// own documents, its lock, and what its sources import. It writes nothing and starts nothing.
+package project
 
 import (
 	"fmt"
@@ -18,18 +20,18 @@ import (
 // maxProjectFile bounds a file of -r; more is read by nobody by hand either.
 const maxProjectFile = 1 << 20
 
-// projectFile reads a requirements file or a pyproject.toml. "pyproject.toml[dev]"
+// Read reads a requirements file or a pyproject.toml. "pyproject.toml[dev]"
 // adds the dependency group or extra dev.
-func projectFile(path string) (*pyproject.Project, error) {
+func Read(path string) (*pyproject.Project, error) {
 	var groups []string
 	if base, inner, ok := strings.Cut(path, "["); ok && strings.HasSuffix(inner, "]") {
 		path = base
 		groups = text.Each(strings.Split(strings.TrimSuffix(inner, "]"), ","), strings.TrimSpace)
 	}
-	text, err := readProjectFile(path)
+	text, err := ReadFile(path)
 	if err == nil {
 		var p *pyproject.Project
-		p, err = pyproject.Read(text, path, readProjectFile, groups...)
+		p, err = pyproject.Read(text, path, ReadFile, groups...)
 		if err == nil {
 			return p, nil
 		}
@@ -38,7 +40,7 @@ func projectFile(path string) (*pyproject.Project, error) {
 		"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group")
 }
 
-func readProjectFile(path string) ([]byte, error) { return readBounded(path, maxProjectFile) }
+func ReadFile(path string) ([]byte, error) { return readBounded(path, maxProjectFile) }
 
 func readBounded(path string, most int64) ([]byte, error) {
 	f, err := system.OpenInput(path)
@@ -59,7 +61,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 // projectPython is what the project in dir demands of Python: its
 // .python-version, else what its packaging says; "" where it says nothing.
 func projectPython(dir string) string {
-	if text, err := readProjectFile(filepath.Join(dir, ".python-version")); err == nil {
+	if text, err := ReadFile(filepath.Join(dir, ".python-version")); err == nil {
 		if v := pyproject.PythonVersion(text); v != "" {
 			return v
 		}
@@ -75,7 +77,7 @@ func projectPython(dir string) string {
 // pythonOf is what one file of a project's packaging demands of Python; "" nothing, or
 // it cannot be read.
 func pythonOf(dir, name string) string {
-	if text, err := readProjectFile(filepath.Join(dir, name)); err == nil && !isEnvironment(name) {
+	if text, err := ReadFile(filepath.Join(dir, name)); err == nil && !isEnvironment(name) {
 		if p, err := pyproject.Read(text, name, nil); err == nil {
 			return pyproject.MinorPython(p.Python)
 		}
@@ -83,26 +85,26 @@ func pythonOf(dir, name string) string {
 	return ""
 }
 
-// warnings say what of a project was read, where the files of -r would give another
+// Warnings say what of a project was read, where the files of -r would give another
 // build than the chosen one in the environment env, and what of them was not followed.
-func (f wishFlags) warnings(c *resolver.Choice, env pep508.Environment) []string {
-	out := slices.Clone(f.said)
-	if f.lock != nil && f.Manager == "" {
-		if torch := f.lock.Undoes(c); torch != "" {
-			tool, hint := strings.TrimSuffix(f.lock.Name, ".lock")+" install", ""
-			if f.lock.Name == "uv.lock" {
+func (w Wish) Warnings(c *resolver.Choice, env pep508.Environment) []string {
+	out := slices.Clone(w.Said)
+	if w.Lock != nil && w.Manager == "" {
+		if torch := w.Lock.Undoes(c); torch != "" {
+			tool, hint := strings.TrimSuffix(w.Lock.Name, ".lock")+" install", ""
+			if w.Lock.Name == "uv.lock" {
 				tool, hint = "uv sync", "; `uv run --no-sync` does not"
 			}
-			out = append(out, fmt.Sprintf("%s has torch %s: `%s` puts that in place of this choice%s", f.lock.Name, torch, tool, hint))
+			out = append(out, fmt.Sprintf("%s has torch %s: `%s` puts that in place of this choice%s", w.Lock.Name, torch, tool, hint))
 		}
 	}
-	for _, path := range f.files {
-		p, err := projectFile(path)
+	for _, path := range w.Files {
+		p, err := Read(path)
 		if err != nil {
 			continue // it was reported when the request was read
 		}
-		for _, w := range p.Contradictions(c, env) {
-			out = append(out, w+": an installer that follows the project would take another build")
+		for _, said := range p.Contradictions(c, env) {
+			out = append(out, said+": an installer that follows the project would take another build")
 		}
 		for _, place := range p.Repositories() {
 			out = append(out, place+" is built from its repository at apply: its own code runs then, and what it requires was not read")

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func documentsOf(dir string) (out []string) {
 		switch {
 		case i >= 0:
 			out = append(out, entries[i].Name())
-		case strings.Contains(name, "/") && isFile(filepath.Join(dir, filepath.FromSlash(name))):
+		case strings.Contains(name, "/") && IsFile(filepath.Join(dir, filepath.FromSlash(name))):
 			out = append(out, name)
 		}
 	}
@@ -39,7 +39,7 @@ func documentsOf(dir string) (out []string) {
 // installs anything.
 func installLine(dir string) (where string, line pyproject.Install) {
 	for _, name := range documentsOf(dir) {
-		text, err := readProjectFile(filepath.Join(dir, filepath.FromSlash(name)))
+		text, err := ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			continue
 		}
@@ -65,8 +65,8 @@ func pinnedTorch(i pyproject.Install) version.Python {
 // followed, from the line of the project's documents that installs torch; "" no line does,
 // or the followed file says it. Their versions are kept as those of a lock are: where
 // they run here.
-func (f *planFlags) followDocument(dir, followed string) (read string) {
-	if p, err := projectFile(filepath.Join(dir, followed)); followed != "" && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0) || f.wish.lock != nil || demandsItself(f.wish.Manager) {
+func (w *Wish) followDocument(dir, followed string) (read string) {
+	if p, err := Read(filepath.Join(dir, followed)); followed != "" && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0) || w.Lock != nil || DemandsItself(w.Manager) {
 		return ""
 	}
 	where, line := installLine(dir)
@@ -86,10 +86,10 @@ func (f *planFlags) followDocument(dir, followed string) (read string) {
 			own.Pins = append(own.Pins, q)
 			q = pep508.Requirement{Name: q.Name, Extras: q.Extras, Text: q.Name, From: at}
 		}
-		f.wish.documented = append(f.wish.documented, q)
+		w.documented = append(w.documented, q)
 	}
 	if len(own.Pins) > 0 {
-		f.wish.lock = own
+		w.Lock = own
 	}
 	return at + " (" + line.Text + ")"
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"cmp"
@@ -20,16 +20,16 @@ import (
 // An undeclared module is imported by a project and brought by nothing that it asks for.
 type undeclared struct {
 	closure.Module
-	ask  []pep508.Requirement // what brings it, several by their markers; none: not known
+	Ask  []pep508.Requirement // what brings it, several by their markers; none: not known
 	note string               // what else says so: the extra, or the file
 }
 
 // imports finds what the project's sources import, has it tried once it is installed, and
 // asks with --closure for what nothing brings.
-func (f *planFlags) imports(dir, followed string) {
-	asked, _ := requirementsOf(f.wish.arguments) // what is wrong with them is said where the request is read
-	asked = append(asked, f.wish.documented...)
-	if p, err := projectFile(filepath.Join(dir, followed)); err == nil && followed != "" {
+func (w *Wish) imports(dir, followed string, t *plan.Target) {
+	asked, _ := RequirementsOf(w.Arguments) // what is wrong with them is said where the request is read
+	asked = append(asked, w.documented...)
+	if p, err := Read(filepath.Join(dir, followed)); err == nil && followed != "" {
 		asked = append(asked, p.Requirements...)
 		for _, place := range p.Places {
 			asked = append(asked, pep508.Requirement{Name: place.Package})
@@ -38,7 +38,7 @@ func (f *planFlags) imports(dir, followed string) {
 	var others map[string]undeclared
 	for _, m := range closure.Of(os.DirFS(dir)) {
 		by, named := bringer(m, asked)
-		f.target.Imported = append(f.target.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded})
+		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded})
 		if named {
 			continue
 		}
@@ -47,15 +47,15 @@ func (f *planFlags) imports(dir, followed string) {
 		}
 		u := undeclared{Module: m}
 		if q, err := pep508.Parse(by, m.At); err == nil {
-			u.ask = []pep508.Requirement{q}
+			u.Ask = []pep508.Requirement{q}
 		}
 		names := append(slices.Clip(m.Distributions), likeNamed(m)) // the project itself asks for that one, elsewhere
 		if i := slices.IndexFunc(names, func(name string) bool { return others[name].note != "" }); i >= 0 {
-			u.ask, u.note = others[names[i]].ask, others[names[i]].note
+			u.Ask, u.note = others[names[i]].Ask, others[names[i]].note
 		}
-		f.wish.undeclared = append(f.wish.undeclared, u)
-		if f.target.Closure && (m.Use != closure.Guarded || u.note != "") {
-			f.wish.documented, asked = append(f.wish.documented, u.ask...), append(asked, u.ask...)
+		w.Undeclared = append(w.Undeclared, u)
+		if t.Closure && (m.Use != closure.Guarded || u.note != "") {
+			w.documented, asked = append(w.documented, u.Ask...), append(asked, u.Ask...)
 		}
 	}
 }
@@ -88,15 +88,15 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 	take := func(p *pyproject.Project, note string) {
 		for _, q := range p.Indexed() {
 			if o := out[q.Name]; o.note == "" || o.note == note {
-				out[q.Name] = undeclared{ask: append(o.ask, q), note: note}
+				out[q.Name] = undeclared{Ask: append(o.Ask, q), note: note}
 			}
 		}
 	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
-		if !isFile(filepath.Join(dir, name)) || isEnvironment(name) {
+		if !IsFile(filepath.Join(dir, name)) || isEnvironment(name) {
 			continue
 		}
-		p, err := projectFile(filepath.Join(dir, name))
+		p, err := Read(filepath.Join(dir, name))
 		if err != nil {
 			continue // what is wrong with the followed one is said where it is read
 		}
@@ -104,7 +104,7 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 			take(p, name)
 		}
 		for _, group := range p.Groups {
-			if q, err := projectFile(filepath.Join(dir, name+"["+group+"]")); err == nil {
+			if q, err := Read(filepath.Join(dir, name+"["+group+"]")); err == nil {
 				take(q, fmt.Sprintf("`%s` of %s", group, name))
 			}
 		}
@@ -112,18 +112,18 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 	return out
 }
 
-// unasked says what a project imports and nothing brings; found are the versions of all
+// Unasked says what a project imports and nothing brings; found are the versions of all
 // that will be installed, where that is known.
-func (f planFlags) unasked(found map[string]string) (said []string) {
+func (w *Wish) Unasked(found map[string]string, closed bool) (said []string) {
 	var known [closure.Needed + 1][]string
 	var unknown []string
-	for _, u := range f.wish.undeclared {
+	for _, u := range w.Undeclared {
 		at := " (" + ui.Clean(cmp.Or(u.note, u.At)) + ")"
 		switch {
 		case slices.ContainsFunc(u.Distributions, func(name string) bool { return found[name] != "" }):
-		case len(u.ask) > 0 && (u.Use == closure.Guarded && u.note == "" || !f.target.Closure):
-			known[u.Use] = append(known[u.Use], u.ask[0].Name+u.ask[0].Spec.String()+at)
-		case len(u.ask) == 0 && u.Use != closure.Guarded:
+		case len(u.Ask) > 0 && (u.Use == closure.Guarded && u.note == "" || !closed):
+			known[u.Use] = append(known[u.Use], u.Ask[0].Name+u.Ask[0].Spec.String()+at)
+		case len(u.Ask) == 0 && u.Use != closure.Guarded:
 			unknown = append(unknown, ui.Clean(u.Name)+at)
 		}
 	}

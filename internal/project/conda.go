@@ -1,0 +1,95 @@
+package project
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/managers"
+	"envfix/internal/pyproject"
+	"envfix/internal/system"
+	"envfix/internal/ui"
+	"envfix/internal/xslices"
+	"envfix/resolver"
+)
+
+func isEnvironment(path string) bool {
+	return strings.HasSuffix(path, ".yml") || strings.HasSuffix(path, ".yaml")
+}
+
+// Environment takes from the followed environment.yml what is no package: conda as the
+// installer, its Python, its CUDA. What flags say goes before.
+func (w *Wish) Environment() error {
+	if DemandsItself(w.Manager) && w.Dir != "" {
+		return w.pixiDemands()
+	}
+	i := slices.IndexFunc(w.Files, isEnvironment)
+	if i < 0 {
+		return nil
+	}
+	text, err := ReadFile(w.Files[i])
+	e, bad := pyproject.ReadEnvironment(text, w.Files[i])
+	if err != nil || bad != nil {
+		return nil // said where its packages are read
+	}
+	if e.Pip {
+		w.demands = cmp.Or(w.demands, pyproject.MinorPython(e.Python))
+		return nil
+	}
+	if w.Manager == "" {
+		w.Manager = managers.FastestConda(func(program string) bool {
+			_, err := system.Resolve([]string{program}, false)
+			return err == nil
+		})
+	}
+	if w.Python == "" {
+		w.demands = pyproject.MinorPython(e.Python)
+	}
+	if w.CPU = w.CPU || e.CPU && w.CUDA == "" && w.Build == ""; !w.CPU {
+		w.takeCUDA(e.CUDA)
+	}
+	if strings.Count(w.CUDA, ".") > 1 {
+		return fail.Wrong(ui.Clean(w.Files[i])+" names the CUDA "+ui.Clean(w.CUDA),
+			"write its major.minor there, or name it with `--cuda`")
+	}
+	return nil
+}
+
+// takeCUDA follows the CUDA of a file, where no flag names one.
+func (w *Wish) takeCUDA(file string) {
+	w.FileCUDA = w.CUDA == "" && file != ""
+	w.CUDA = cmp.Or(w.CUDA, file)
+}
+
+// pixiDemands takes from the project of pixi what concerns torch: its Python, and its
+// limits of torch and its companions. The rest pixi installs itself.
+func (w *Wish) pixiDemands() error {
+	name := PixiFile(w.Dir)
+	text, err := ReadFile(filepath.Join(w.Dir, name))
+	if err != nil || name == "" {
+		return nil // a project that the plan makes
+	}
+	e, err := pyproject.ReadPixi(text, name)
+	if err != nil {
+		return fail.Wrap(fail.Usage, err, "`--manager uv` installs without the project of pixi")
+	}
+	w.demands = cmp.Or(w.demands, pyproject.MinorPython(e.Python))
+	w.takeCUDA(e.CUDA)
+	for _, q := range e.Requirements {
+		if q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name) {
+			w.Arguments = append(w.Arguments, q.Text)
+		}
+	}
+	return nil
+}
+
+// PixiFile is the file of a directory's pixi project; "" there is none.
+func PixiFile(dir string) string {
+	name, _ := xslices.Find([]string{"pixi.toml", "pyproject.toml"}, func(name string) bool {
+		text, err := ReadFile(filepath.Join(dir, name))
+		return err == nil && pyproject.IsPixi(text, name)
+	})
+	return name
+}

@@ -1,0 +1,339 @@
+package project
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/fail"
+	"envfix/internal/managers"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/planning"
+	"envfix/internal/pyproject"
+	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/ui"
+	"envfix/internal/xslices"
+)
+
+// wishFiles say what a project wants, the one that is followed first. One that names torch
+// goes before one that does not.
+var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml", "setup.cfg", "setup.py"}
+
+// Follow follows what the project in a directory says: its requirements, its Python, its
+// environment, and its lock. elsewhere: on another machine.
+func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
+	w.Dir = dir
+	followed := PixiFile(dir)
+	if followed != "" && w.Manager == "" {
+		w.Manager = "pixi"
+		if len(w.Arguments) == 0 { // what else the project wants, it says itself
+			w.Arguments = []string{"torch"}
+		}
+	} else {
+		followed = w.followOwnLock(dir)
+	}
+	documented := w.followDocument(dir, followed)
+	if followed != "" || documented != "" {
+		w.imports(dir, followed, t)
+	}
+	switch {
+	case followed == "" && documented == "":
+		return nothingToFollow(dir)
+	case followed == "":
+		w.Read = documented
+		return nil
+	case !DemandsItself(w.Manager):
+		w.Files = append(w.Files, filepath.Join(dir, followed))
+	}
+	w.Read = whatWasRead(dir, followed, documented, w.Lock)
+	w.Said = slices.Concat(w.Said, inExtras(dir, followed), missingModules(dir))
+	return w.installProject(dir, followed, t, elsewhere)
+}
+
+// followOwnLock takes over what the project's own tool locked, and returns the file that is
+// followed: the one that the lock was made from, where there is a lock.
+func (w *Wish) followOwnLock(dir string) (followed string) {
+	for _, name := range pyproject.OwnLocks {
+		path := filepath.Join(dir, name)
+		if !IsFile(path) || !IsFile(filepath.Join(dir, "pyproject.toml")) || silentProject(dir, "pyproject.toml") {
+			continue
+		}
+		text, err := readBounded(path, pyproject.MaxOwnLock)
+		if err == nil {
+			w.Lock, err = pyproject.ReadOwnLock(text, name)
+		}
+		if err != nil {
+			w.Said = append(w.Said, name+" is not followed: "+ui.Clean(err.Error()))
+		}
+		return "pyproject.toml"
+	}
+	return FirstWish(dir)
+}
+
+// installProject has the project installed where it says how it is built and all that it then
+// requires is in the file that is followed.
+func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bool) error {
+	m, _ := managers.Find(w.Manager)
+	asked, err := Read(filepath.Join(dir, followed))
+	if m.Project() || t.NoInstallProject || err != nil { // the error is reported where the request is read
+		return nil
+	}
+	var whole pyproject.Project
+	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
+		p, err := Read(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return !asked.Asks(q.Name) }) {
+			return nil
+		}
+		whole.Builds, whole.TorchBuild = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild
+	}
+	switch {
+	case !whole.Builds:
+	case whole.TorchBuild:
+		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch; with the environment active "+
+			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
+	case elsewhere:
+		t.Editable = cmp.Or(w.Home, dir)
+	default:
+		t.Editable, err = filepath.Abs(cmp.Or(w.Home, dir))
+		return err
+	}
+	return nil
+}
+
+// DemandsItself: a project of this manager says in its own file what conda's channels
+// are to bring.
+func DemandsItself(manager string) bool {
+	m, _ := managers.Find(manager)
+	return m.Project() && m.Channels != nil
+}
+
+// FirstWish is the file of a project that is followed: the first that names torch, else
+// the first that says anything; "" there is none.
+func FirstWish(dir string) string {
+	first, silent := "", ""
+	for _, name := range candidates(dir) {
+		p, err := Read(filepath.Join(dir, name))
+		switch {
+		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
+		case err == nil && asksNothing(p):
+			silent = cmp.Or(silent, name)
+		case err == nil && p.Asks("torch") && !undocumented(dir, name):
+			return name
+		case first == "":
+			first = name // what is wrong with it is said where it is read
+		}
+	}
+	return cmp.Or(first, silent)
+}
+
+// undocumented reports whether a project's own documents install from a list for pip, and never
+// speak of an environment.yml that lies there as well.
+func undocumented(dir, name string) bool {
+	if !isEnvironment(name) || !IsFile(filepath.Join(dir, wishFiles[0])) {
+		return false
+	}
+	lists := false
+	for _, document := range documentsOf(dir) {
+		text, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
+		lists = lists || strings.Contains(string(text), "-r "+wishFiles[0])
+		if strings.Contains(string(text), name) {
+			return false
+		}
+	}
+	return lists
+}
+
+// candidates are the files of a project's directory that may say what it wants: those of
+// the usual names, else those that are like them.
+func candidates(dir string) (out []string) {
+	out = xslices.Filter(wishFiles, func(name string) bool { return IsFile(filepath.Join(dir, name)) })
+	if slices.ContainsFunc(out, func(name string) bool { return !strings.HasPrefix(name, "setup") && !silentProject(dir, name) }) {
+		return out
+	}
+	return append(others(dir), out...)
+}
+
+// silentProject reports whether a file asks for nothing, and so leaves it to another one.
+func silentProject(dir, name string) bool {
+	p, err := Read(filepath.Join(dir, name))
+	return err == nil && (p.Silent || asksNothing(p))
+}
+
+// asksNothing reports whether a file was read and names no package.
+func asksNothing(p *pyproject.Project) bool {
+	return len(p.Requirements)+len(p.TorchIn)+len(p.Places) == 0
+}
+
+// others are the files in a project's directory, and in the usual folder of it, that list
+// requirements under another name.
+func others(dir string) (out []string) {
+	for _, pattern := range []string{"requirements_versions.txt", "requirements[-_]linux.txt", "requirements*.txt", "requirements/requirements.txt",
+		"requirements/base.txt", "requirements/*.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"} {
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
+		for _, name := range found {
+			if IsFile(filepath.Join(dir, name)) && !slices.Contains(wishFiles, name) {
+				out = xslices.Add(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// whatWasRead says which files of a project were read, and which lie there and were not
+// followed, with why.
+func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) string {
+	said := followed
+	switch {
+	case documented != "":
+		said += ", " + documented
+	case own != nil:
+		said += ", " + own.Name
+	}
+	var left []string
+	p, err := Read(filepath.Join(dir, followed))
+	nested := func(name string) bool { // what the followed one names is followed, too
+		from := filepath.Join(dir, name) + ":"
+		return err == nil && (slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return strings.HasPrefix(q.From, from) }) ||
+			slices.ContainsFunc(p.Places, func(place pyproject.Place) bool { return strings.HasPrefix(place.From, from) }))
+	}
+	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
+		if name != followed && IsFile(filepath.Join(dir, name)) && !nested(name) {
+			if python := pythonOf(dir, name); python != "" {
+				said += ", " + name + " (Python " + python + ")"
+			} else {
+				left = append(left, name)
+			}
+		}
+	}
+	for _, name := range append(slices.Clone(pyproject.OwnLocks), "pixi.lock", "conda-lock.yml", "Pipfile", "Pipfile.lock") {
+		if IsFile(filepath.Join(dir, name)) && (own == nil || name != own.Name) {
+			left = append(left, name)
+		}
+	}
+	if text, err := ReadFile(filepath.Join(dir, ".python-version")); err == nil && pyproject.PythonVersion(text) != "" {
+		said += ", .python-version"
+	}
+	return said + say.With("; not followed: ", strings.Join(say.Few(left, 6, "%d more"), ", "), " (`-r FILE` follows one instead)")
+}
+
+// OtherList names the list beside the one that torch stands in that fits where that does not,
+// with the project's further ones: what it keeps for older drivers and other GPUs.
+func (w *Wish) OtherList(q planning.Question) []string {
+	of := func(r pep508.Requirement) string { return strings.Split(r.From, ":")[0] }
+	asked := q.Request.Requirements
+	i := slices.IndexFunc(asked, func(r pep508.Requirement) bool { return r.Name == "torch" && r.From != "" })
+	if w.Dir == "" || i < 0 {
+		return nil
+	}
+	rest := xslices.Filter(asked, func(r pep508.Requirement) bool { return of(r) != of(asked[i]) && r.From != "" })
+	files, runs := xslices.Once(text.Each(rest, of)), q.Runs()
+	for _, name := range others(w.Dir) {
+		path := filepath.Join(w.Dir, name)
+		p, err := Read(path)
+		if err != nil || slices.Contains(append(files, of(asked[i])), path) || !p.Asks("torch") {
+			continue
+		}
+		q.Request.Requirements = slices.Concat(p.Requirements, rest)
+		if c := runs(q.Request); c != nil && c.Build != "cpu" {
+			return []string{fmt.Sprintf("`-r %s` fits: torch %s, build %s", strings.Join(append([]string{path}, files...), " -r "), c.Torch, c.Build)}
+		}
+	}
+	return nil
+}
+
+// missingModules says which submodules of a project are not here: what they ask for is not
+// read, and git was told to bring none where envfix cloned.
+func missingModules(dir string) (said []string) {
+	content, _ := ReadFile(filepath.Join(dir, ".gitmodules")) // without one it has none
+	for line := range strings.Lines(string(content)) {
+		key, at, _ := strings.Cut(line, "=")
+		if at = strings.TrimSpace(at); strings.TrimSpace(key) != "path" || at == "" || len(said) == 6 {
+			continue
+		}
+		if there, _ := os.ReadDir(filepath.Join(dir, at)); len(there) == 0 {
+			said = append(said, "its submodule "+ui.Clip(ui.Clean(at), 80)+" is not here, and what that asks for was not read: `git submodule update --init` brings it")
+		}
+	}
+	return said
+}
+
+// inExtras says in which extras of the followed file torch stands, where it does not ask
+// for torch itself.
+func inExtras(dir, followed string) []string {
+	p, err := Read(filepath.Join(dir, followed))
+	if err != nil || p.Asks("torch") || len(p.TorchIn) == 0 {
+		return nil
+	}
+	extras := text.Each(p.TorchIn, func(c pyproject.Carrier) string { return fmt.Sprintf("%s (%s)", c.Group, c.Text) })
+	return []string{fmt.Sprintf("torch stands only in extras of %s: %s; `-r '%s[%s]'` takes one", followed, strings.Join(say.Few(extras, 6, "%d more"), ", "),
+		filepath.Join(dir, followed), p.TorchIn[0].Group)}
+}
+
+// nothingToFollow is the error for a directory that says nothing that can be read: it
+// names what is there.
+func nothingToFollow(dir string) error {
+	e := fail.Wrong(fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
+		"`envfix plan` without it plans for torch alone")
+	if where, line := installLine(dir); line.Line > 0 {
+		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", where, line.Line, line.Text))
+		e.Hints = append([]string{"`envfix plan " + text.Command(line.Words...) + "` plans for what that line names"}, e.Hints...)
+	}
+	for _, name := range append([]string{"Pipfile"}, documentsOf(dir)...) {
+		if IsFile(filepath.Join(dir, filepath.FromSlash(name))) && !strings.HasPrefix(strings.ToUpper(name), "README") {
+			e.Details = append(e.Details, name+" is there, and envfix does not follow it: name its packages, such as `envfix plan torch torchvision`")
+		}
+	}
+	below, _ := fs.Glob(os.DirFS(dir), "*/*")
+	lists := xslices.Filter(below, func(inner string) bool {
+		name := filepath.Base(inner)
+		return slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt")
+	})
+	lists = text.Each(lists, func(inner string) string { return filepath.ToSlash(filepath.Join(dir, inner)) })
+	if i := slices.IndexFunc(lists, func(path string) bool { p, err := Read(path); return err == nil && p.Asks("torch") }); i > 0 {
+		lists[0], lists[i] = lists[i], lists[0]
+	}
+	if len(lists) > 0 {
+		e.Details = append(e.Details, strings.Join(say.Few(lists, 4, "%d more"), ", ")+say.Either(len(lists) == 1, " lies", " lie")+" a folder down")
+		e.Hints = append([]string{"`envfix plan -r " + lists[0] + "` follows it"}, e.Hints...)
+	}
+	return e
+}
+
+// Unfollowed says that a project's wishes lie here and were not asked for; "" there
+// are none, or other wishes were named.
+func (w *Wish) Unfollowed() string {
+	if len(w.Arguments)+len(w.Files) > 0 || w.Dir != "" {
+		return ""
+	}
+	for _, name := range wishFiles {
+		if IsFile(name) {
+			return fmt.Sprintf("found %s: `envfix plan .` follows it, and so does `-r %s`", name, name)
+		}
+	}
+	return ""
+}
+
+// OnlyFiles refuses a folder in which a pipe or a device has the name of a project's file:
+// what is asked for here cannot be told, and who opens it may wait for ever.
+func OnlyFiles(dir string) error {
+	for _, name := range slices.Concat(wishFiles, pyproject.OwnLocks, []string{"pixi.toml", "pylock.toml", ".python-version"}) {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return fail.Wrong(name+": it is not a regular file", "take it away: it stands where a project says what it asks for")
+		}
+	}
+	return nil
+}
+
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
