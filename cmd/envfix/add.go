@@ -81,7 +81,7 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	}
 	f.made.wish.Arguments, f.made.lock.exact = nil, verb == "remove"
 	if err := f.rounds(c.Context); err != nil {
-		said := *asFailure(err)
+		said := *fail.Of(err)
 		said.Details = append(said.Details, "the lock is written; the environment is as it was")
 		return &said
 	}

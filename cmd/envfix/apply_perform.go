@@ -68,7 +68,7 @@ func stateOf(err error, changed bool) error {
 	if err == nil {
 		return nil
 	}
-	f := *asFailure(err)
+	f := *fail.Of(err)
 	if f.State == "" {
 		f.State, f.Changed = states[f.Code], changed
 	}

@@ -59,7 +59,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 // of this call; filled says that it did.
 func readPlan(path string) (p *plan.Plan, filled bool, err error) {
 	bad := func(code int, err error) (*plan.Plan, bool, error) {
-		return nil, filled, &fail.Error{Code: code, Err: err, Text: fmt.Sprintf("plan %s: %s", ui.Clean(path), reason(err)),
+		return nil, filled, &fail.Error{Code: code, Err: err, Text: fmt.Sprintf("plan %s: %s", ui.Clean(path), fail.Reason(err)),
 			Hints: []string{"`envfix plan --out FILE` writes a plan"}}
 	}
 	b, err := system.ReadOwn(path, plan.MaxBytes)

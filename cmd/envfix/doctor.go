@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/examine"
 	"envfix/internal/fail"
 	"envfix/internal/planning"
 	"envfix/internal/probe"
@@ -123,7 +124,7 @@ func doctorOf(c *cli.Context) (f doctorFlags, err error) {
 		markdown: c.Bool("markdown"), sarif: c.Bool("sarif"), names: c.Bool("with-names"), all: c.Bool("all"),
 	}
 	if c.IsSet("pid") {
-		if f.pid, err = isPID(c.String("pid")); err != nil {
+		if f.pid, err = examine.PID(c.String("pid")); err != nil {
 			return f, err
 		}
 	}
@@ -161,7 +162,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		return err
 	}
 	if f.imports {
-		if err := importTorch(ctx, patient); err != nil {
+		if err := examine.Import(ctx, patient, probeLimit()); err != nil {
 			return err
 		}
 	}
@@ -252,7 +253,7 @@ func readPastes(names []string) (*read.Case, error) {
 	for _, name := range names {
 		label := say.Either(len(names) == 1, "", ui.Clean(name))
 		if err := readPaste(r, name, label); err != nil {
-			return nil, fail.Because(err, fail.Usage, ui.Clean(name)+": "+reason(err), "`envfix doctor --from -` reads standard input")
+			return nil, fail.Because(err, fail.Usage, ui.Clean(name)+": "+fail.Reason(err), "`envfix doctor --from -` reads standard input")
 		}
 	}
 	return r.Case(), nil
@@ -277,7 +278,7 @@ func (f doctorFlags) patient(ctx context.Context) (patient *read.Case, err error
 	case len(f.from) > 0:
 		patient, err = readPastes(f.from)
 	case f.pid > 0:
-		patient, err = processPatient(ctx, f.pid)
+		patient, err = examine.Process(ctx, probeOptions(""), f.pid)
 	default:
 		patient, err = f.plan.machine.patient(ctx)
 	}

@@ -11,7 +11,6 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
-	"envfix/internal/plan"
 	"envfix/internal/text"
 )
 
@@ -21,7 +20,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	if patient.Pasted || f.pid > 0 || f.plan.machine.elsewhere() {
 		return doctor.Examine(know.Embedded(), patient)
 	}
-	nullVariant(patient)
+	doctor.NullVariant(patient, os.DirFS)
 	r := doctor.Examine(know.Embedded(), patient)
 	examined := f.plan.target.place
 	dir, program := runsHere()
@@ -31,7 +30,7 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	case dir == "" && !pathRuns(activeEnv()):
 		return r // that is told
 	case dir == "":
-		r.Findings = append(r.Findings, otherFirst(program, "`python` of this shell is "+program+", of no environment"))
+		r.Findings = append(r.Findings, doctor.OtherFirst(activeEnv(), program, "`python` of this shell is "+program+", of no environment"))
 		return r
 	}
 	return f.withOther(ctx, r, dir)
@@ -45,7 +44,7 @@ func (f doctorFlags) withOther(ctx context.Context, r doctor.Report, dir string)
 		return r
 	}
 	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // for tools, perhaps: its Python runs all the same
-		r.Findings = append(r.Findings, otherFirst(dir, "`python` runs another environment here, "+dir+", which has no torch"))
+		r.Findings = append(r.Findings, doctor.OtherFirst(activeEnv(), dir, "`python` runs another environment here, "+dir+", which has no torch"))
 		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
@@ -60,15 +59,6 @@ func (f doctorFlags) withOther(ctx context.Context, r doctor.Report, dir string)
 		r.OK, r.Verdict = false, doctor.Faulty
 	}
 	return r
-}
-
-// otherFirst: the environment that is active is not the one that PATH leads to.
-func otherFirst(by, what string) doctor.Finding {
-	active := activeEnv()
-	return doctor.Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: doctor.High, Elsewhere: by,
-		Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
-		Text: what + ": it comes before " + active + " on PATH, which is the active one",
-		Fix:  []string{"`source " + text.Command(active+"/bin/activate") + "` in a new shell, or `" + text.Command(active+"/bin/python") + "` by its path"}}
 }
 
 // pathRuns reports whether the Python of an environment is there.

@@ -63,7 +63,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 // moves stops `--yes` before torch moves to another minor version: what is here may need
 // the one that it has. The command that is named consents.
 func (f doctorFlags) moves(p *plan.Plan, patient *read.Case) error {
-	have, _ := installedTorch(patient)
+	have, _ := doctor.InstalledTorch(patient)
 	c := p.Installs()
 	if !f.apply.yes || have == "" || c.Torch == "" || version.Minor(have) == version.Minor(c.Torch) {
 		return nil

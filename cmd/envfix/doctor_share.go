@@ -2,10 +2,9 @@ package main
 
 import (
 	"cmp"
-	"os"
-	"slices"
-
 	"context"
+	"os"
+
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
@@ -27,37 +26,9 @@ func (f doctorFlags) share() func(string) string {
 	return func(s string) string { return machine.AnonymousText(text.Redact(s, secrets...), words...) }
 }
 
-// sharedReport is a report of which every text went through share.
-func sharedReport(r doctor.Report, share func(string) string) doctor.Report {
-	all := func(in []string) []string {
-		out := slices.Clone(in)
-		for i := range out {
-			out[i] = share(out[i])
-		}
-		return out
-	}
-	r.Notes = all(r.Notes)
-	r.Facts = slices.Clone(r.Facts)
-	for i := range r.Facts {
-		r.Facts[i].Value, r.Facts[i].Source = share(r.Facts[i].Value), share(r.Facts[i].Source)
-	}
-	r.Findings = slices.Clone(r.Findings)
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		f.Text, f.Evidence, f.Fix = share(f.Text), all(f.Evidence), all(f.Fix)
-	}
-	if r.Process != nil {
-		p := *r.Process
-		p.User, p.Command, p.Env, p.Dir, p.Exe = "", share(p.Command), share(p.Env), share(p.Dir), share(p.Exe)
-		p.Group, p.Gone = "", all(p.Gone)
-		r.Process = &p
-	}
-	return r
-}
-
 // writeSarif writes the report for code scanning.
 func (f doctorFlags) writeSarif(r doctor.Report) error {
-	b, err := ui.Sarif(sharedReport(r, f.share()), know.Embedded(), buildVersion, f.from)
+	b, err := ui.Sarif(doctor.Shared(r, f.share()), know.Embedded(), buildVersion, f.from)
 	if err != nil {
 		return err
 	}
@@ -76,7 +47,7 @@ func (f doctorFlags) markdownText(r doctor.Report, patient *read.Case) string {
 		}
 		facts = &m
 	}
-	return ui.DoctorMarkdown(sharedReport(r, share), facts, cmp.Or(today(), "undated"), share)
+	return ui.DoctorMarkdown(doctor.Shared(r, share), facts, cmp.Or(today(), "undated"), share)
 }
 
 // writePage writes the page of --html. A paste has no facts of a machine and no
@@ -95,6 +66,6 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 		m := facts.Anonymize(ownWords()...)
 		facts = &m
 	}
-	page, err := ui.DoctorPage(sharedReport(r, share), p, facts, today(), share)
+	page, err := ui.DoctorPage(doctor.Shared(r, share), p, facts, today(), share)
 	return writePage(f.html, page, err)
 }

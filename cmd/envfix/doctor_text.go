@@ -27,8 +27,8 @@ func (f doctorFlags) fixes(r doctor.Report, p *read.Case) string {
 	if p.Pasted || r.OK || r.Process != nil || f.plan.machine.elsewhere() {
 		return ""
 	}
-	torch, _ := installedTorch(p)
-	first := cureOf(&r, p).first
+	torch, _ := doctor.InstalledTorch(p)
+	first := doctor.CureOf(&r, p).First
 	if first < 0 || strings.HasPrefix(r.Findings[first].Cause, "driver_") { // which is not touched without leave
 		return ""
 	}

@@ -31,14 +31,14 @@ func TestNullVariant(t *testing.T) {
 		}
 		torch := []machine.Package{{Name: "torch", Version: "2.15.0", Path: site}}
 		patient := read.FromMachine(machine.Machine{GPUs: gpus, Installed: torch})
-		nullVariant(patient)
+		doctor.NullVariant(patient, os.DirFS)
 		report := doctor.Examine(know.Embedded(), patient)
 		named := len(report.Findings) > 0 && report.Findings[0].Check == "PY001" && strings.Contains(strings.Join(report.Findings[0].Evidence, "\n"), "null variant")
 		if named != want || (len(report.Notes) > 0) != want {
 			t.Errorf("%s: %+v", text, report)
 		}
 		patient = read.FromMachine(machine.Machine{Installed: torch})
-		nullVariant(patient)
+		doctor.NullVariant(patient, os.DirFS)
 		if patient.Torch.NoCUDA || patient.Notes != nil {
 			t.Errorf("%s: the null variant is right for a machine without a GPU", text)
 		}

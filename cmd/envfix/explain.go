@@ -53,7 +53,7 @@ func explainAction(c *cli.Context) error {
 	}
 	_ = confine(c.Context) // without it the answers are the same
 	k := know.Embedded()
-	told, known := explainChecks(k, c.Args().Slice())
+	told, known := doctor.ExplainChecks(k, c.Args().Slice())
 	var err error
 	switch then := c.String("then"); {
 	case then != "":
@@ -74,18 +74,4 @@ func explainAction(c *cli.Context) error {
 func empty(r *bufio.Reader) bool {
 	_, err := r.Peek(1)
 	return err == io.EOF
-}
-
-// explainChecks answers for ids of checks, where the arguments are nothing else.
-func explainChecks(k *know.Knowledge, ids []string) (doctor.Explanation, bool) {
-	answer := doctor.Explanation{Format: doctor.Format, Matches: []doctor.Match{}}
-	for _, id := range ids {
-		check := k.Checks[strings.ToUpper(id)]
-		if check == nil {
-			return answer, false
-		}
-		answer.Matches = append(answer.Matches, doctor.Match{Checks: []string{check.ID}, Program: check.Group, Cause: check.Cause,
-			Severity: check.Severity, Text: check.Text, Fix: doctor.Advice(k, check.ID), Captures: map[string]string{}, Source: check.Source})
-	}
-	return answer, len(ids) > 0
 }

@@ -182,7 +182,7 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	if locked != nil {
 		text += locked.text()
 	}
-	return answer(w, f.json, told, text, codeIf(len(p.Unserved) > 0, fail.NoSolution))
+	return answer(w, f.json, told, text, fail.CodeIf(len(p.Unserved) > 0, fail.NoSolution))
 }
 
 // factFiles splits arguments into what is on disk, or looks like a path, and
@@ -218,7 +218,7 @@ func collect(to collection, files []string, hint string) error {
 			err = collectFile(to, name, "")
 		}
 		if err != nil {
-			return fail.Wrong(ui.Clean(name+": "+reason(err)), hint)
+			return fail.Wrong(ui.Clean(name+": "+fail.Reason(err)), hint)
 		}
 	}
 	return nil
@@ -237,7 +237,7 @@ func collectFolder(to collection, dir string) error {
 			host = strings.TrimSuffix(host, ending)
 		}
 		if err := collectFile(to, filepath.Join(dir, e.Name()), host); err != nil {
-			to.Problem(host, reason(err)) // one bad file of many hosts
+			to.Problem(host, fail.Reason(err)) // one bad file of many hosts
 		}
 	}
 	return err
@@ -262,14 +262,14 @@ func previousGroups(path string) ([]fleet.Pair, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s does not exist", path)
 		}
-		return nil, &fail.Error{Code: fail.Usage, Text: "--previous: " + ui.Clean(reason(err)), Err: err}
+		return nil, &fail.Error{Code: fail.Usage, Text: "--previous: " + ui.Clean(fail.Reason(err)), Err: err}
 	}
 	if pairs, err := fleet.PlanPairs(previous); err == nil {
 		return pairs, nil
 	}
 	l, _, err := team.At(path)
 	if err != nil {
-		return nil, &fail.Error{Code: fail.Usage, Text: "--previous: neither a fleet's plan nor a lock: " + ui.Clean(reason(err)), Err: err}
+		return nil, &fail.Error{Code: fail.Usage, Text: "--previous: neither a fleet's plan nor a lock: " + ui.Clean(fail.Reason(err)), Err: err}
 	}
 	var out []fleet.Pair
 	for _, p := range l.Profiles {

@@ -83,7 +83,7 @@ func fleetReport(f reportFlags, w io.Writer) error {
 			return err
 		}
 	}
-	return answer(w, f.json, fleetReportAnswer{1, r}, ui.FleetReport(r, style(w)), codeIf(r.Count[fleet.Right] < r.Machines, fail.Pending))
+	return answer(w, f.json, fleetReportAnswer{1, r}, ui.FleetReport(r, style(w)), fail.CodeIf(r.Count[fleet.Right] < r.Machines, fail.Pending))
 }
 
 // reportLock is the lock that machines are compared with; nil: none.

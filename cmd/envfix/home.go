@@ -89,5 +89,5 @@ func (f planFlags) faults(ctx context.Context, q planning.Question) (said []stri
 	if patient.Files != nil && isEnvDir(patient.Files.Dir) {
 		found = patient.Files.Dir
 	}
-	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), found, cureOf(&r, patient).first >= 0, r.OK
+	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), found, doctor.CureOf(&r, patient).First >= 0, r.OK
 }

@@ -79,14 +79,15 @@ var layers = map[string][]string{
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},
 	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
-	"internal/propose":           {"*", "internal/index", "internal/team"},   // uv resolves a project
-	"internal/team":              {"*", "internal/reach", "internal/system"}, // a team's files, uv and its index
-	"internal/maintain":          {"*", "internal/system", "internal/index"}, // the data, kept true
-	"internal/ui":                {"*", "internal/apply", "internal/team"},   // their data, shown
-	"internal/project":           {"*", "internal/system", "internal/ui"},    // a project's files
+	"internal/propose":           {"*", "internal/index", "internal/team"},                     // uv resolves a project
+	"internal/team":              {"*", "internal/reach", "internal/system"},                   // a team's files, uv and its index
+	"internal/maintain":          {"*", "internal/system", "internal/index"},                   // the data, kept true
+	"internal/ui":                {"*", "internal/apply", "internal/team"},                     // their data, shown
+	"internal/project":           {"*", "internal/system"},                                     // a project's files
+	"internal/examine":           {"*", "internal/probe", "internal/apply", "internal/system"}, // this machine, for doctor
 	"internal/cmdline":           {"internal/describe", "internal/fail", "internal/near", "internal/ui"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project", "internal/examine"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what

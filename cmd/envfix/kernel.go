@@ -158,7 +158,7 @@ func dropKernels(dir string) {
 		}
 		if k.ours() {
 			if err := os.RemoveAll(k.Spec); err != nil {
-				fmt.Fprintf(stderr(), "envfix: warning: the kernel in %s would not start, and is left: %s\n", ui.Clean(k.Spec), reason(err))
+				fmt.Fprintf(stderr(), "envfix: warning: the kernel in %s would not start, and is left: %s\n", ui.Clean(k.Spec), fail.Reason(err))
 				return false
 			}
 			fmt.Fprintf(stderr(), "envfix: Jupyter's kernel %s is taken away again: this environment has no ipykernel\n", ui.Clean(filepath.Base(k.Spec)))

@@ -40,7 +40,7 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 		}
 		text += fmt.Sprintf("%s is current: %s, matrix %s\n", lock.File, ui.Count(len(old.Profiles), "profile"), old.Matrix.Version)
 		told := lockCheckAnswer{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)}
-		return answer(out, f.json, told, text, codeIf(len(v.Stale) > 0, fail.Pending))
+		return answer(out, f.json, told, text, fail.CodeIf(len(v.Stale) > 0, fail.Pending))
 	}
 	for _, n := range v.Notes {
 		fmt.Fprintf(out, "note: %s\n", ui.Clean(n))
@@ -67,7 +67,7 @@ func (f lockCall) checkInstalled(ctx context.Context, t *team.Team, here machine
 	if f.json || len(lines) == 0 {
 		told := lockHeldAnswer{1, p.Profile.Name, append([]string{}, lines...)}
 		return answer(out, f.json, told, fmt.Sprintf("%s holds exactly profile %s of %s\n", ui.Clean(f.env), p.Profile.Name, lock.File),
-			codeIf(len(lines) > 0, fail.Pending))
+			fail.CodeIf(len(lines) > 0, fail.Pending))
 	}
 	if len(have) == 0 {
 		return fail.New(fail.Pending, ui.Clean(f.env)+" is not an environment yet", "`envfix lock sync` makes it")

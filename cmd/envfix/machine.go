@@ -117,7 +117,7 @@ func readFacts(name string) (h machine.Machine, err error) {
 		h, err = machine.Read(in)
 	}
 	if err != nil {
-		return h, fail.Because(err, fail.Usage, fmt.Sprintf("facts of %s: %s", ui.Clean(name), reason(err)),
+		return h, fail.Because(err, fail.Usage, fmt.Sprintf("facts of %s: %s", ui.Clean(name), fail.Reason(err)),
 			"`envfix facts --json > facts.json` on the machine writes such a file")
 	}
 	return h, nil

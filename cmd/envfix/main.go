@@ -15,7 +15,6 @@ import (
 	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/nvmlchild"
-	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -130,7 +129,7 @@ func usageError(_ *cli.Context, err error, _ bool) error {
 // report prints an error and returns its exit code: as JSON on stdout where JSON
 // was asked for, else as text on stderr.
 func report(err error, asJSON bool) int {
-	f := shortened(asFailure(err))
+	f := fail.Shortened(fail.Of(err))
 	switch {
 	case f.Text == "":
 	case asJSON:
@@ -143,17 +142,6 @@ func report(err error, asJSON bool) int {
 		fmt.Fprint(stderr(), style(stderr()).Error(f.Text, f.Details, f.Hints))
 	}
 	return f.Code
-}
-
-// longest is how many characters of an error's sentence, or of one of its lines, are
-// shown: a file may have a number of a million digits, and its reader quotes it.
-const longest = 4000
-
-func shortened(f *fail.Error) *fail.Error {
-	out := *f
-	out.Text = ui.Clip(f.Text, longest)
-	out.Details = text.Each(f.Details, func(d string) string { return text.Cut(d, longest) })
-	return &out
 }
 
 func writeErrorJSON(w io.Writer, f *fail.Error) error {

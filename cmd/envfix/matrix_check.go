@@ -49,7 +49,7 @@ func matrixCheckAction(c *cli.Context) error {
 		told.Version, told.SHA256, text = m.Version, m.SHA256, ui.MatrixSummary(m)+"\n"
 	}
 	if c.Bool("json") || told.OK {
-		return answer(c.App.Writer, c.Bool("json"), told, text, codeIf(!told.OK, fail.Failed))
+		return answer(c.App.Writer, c.Bool("json"), told, text, fail.CodeIf(!told.OK, fail.Failed))
 	}
 	var b strings.Builder
 	for _, f := range faults {

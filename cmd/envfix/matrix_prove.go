@@ -85,5 +85,5 @@ func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, f.json, r, r.Text(f.verbose, time.Since(started)), codeIf(r.Agree < len(r.Rows), fail.Failed))
+	return answer(w, f.json, r, r.Text(f.verbose, time.Since(started)), fail.CodeIf(r.Agree < len(r.Rows), fail.Failed))
 }

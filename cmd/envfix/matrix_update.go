@@ -141,7 +141,7 @@ func (f updateFlags) say(r *release.Release, known release.Known, from string, o
 		Expires: r.Manifest.Expires, Signers: r.Signers, SHA256: r.SHA256, From: from}
 	text := fmt.Sprintf("%s: matrix %s of %s, signed by %s", done, r.Manifest.Version, r.Manifest.Created, strings.Join(r.Signers, ", "))
 	text += say.If(r.News, fmt.Sprintf("; so far %s", known.Highest)) + say.If(f.check, "\nlooked at: "+ui.Clean(from))
-	return answer(out, f.json, told, text+"\n", codeIf(r.News && f.check, fail.Pending))
+	return answer(out, f.json, told, text+"\n", fail.CodeIf(r.News && f.check, fail.Pending))
 }
 
 // updateFailure gives the refusal of a release its exit code and its way out.

@@ -41,21 +41,13 @@ func answer(w io.Writer, asJSON bool, v any, text string, code int) error {
 	return err
 }
 
-// codeIf is the code where something is so, else that of success.
-func codeIf(so bool, code int) int {
-	if so {
-		return code
-	}
-	return fail.OK
-}
-
 // writePage writes the page of --html and says so.
 func writePage(file string, page []byte, err error) error {
 	if err != nil {
 		return err
 	}
 	if err := system.Replace(file, []byte(text.Hide(string(page), tokens()...)), 0o644); err != nil {
-		return fail.Wrong(ui.Clean(file)+": "+reason(err), "`--html` takes a file in a directory that is there")
+		return fail.Wrong(ui.Clean(file)+": "+fail.Reason(err), "`--html` takes a file in a directory that is there")
 	}
 	fmt.Fprintf(stderr(), "wrote %s\n", ui.Clean(file))
 	return nil

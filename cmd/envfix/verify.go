@@ -57,10 +57,6 @@ EXIT STATUS
 	}
 }
 
-// ofTheShell are the variables that change what torch loads and sees. The proof
-// keeps them, because the user's jobs run with them.
-var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
-
 // verifyFlags are those of `envfix verify`.
 type verifyFlags struct {
 	place
@@ -103,7 +99,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		argv = apply.QuickArgv
 	}
 	bar := newProgress("importing " + strings.Join(modules, ", ") + " and computing")
-	proof, err := prove(ctx, system.Command{Argv: argv(filepath.Join(bin, "python"), modules)})
+	proof, err := apply.Prove(ctx, system.Command{Argv: argv(filepath.Join(bin, "python"), modules)})
 	bar.end()
 	if err != nil {
 		return err
@@ -128,7 +124,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	}
 	if f.json {
 		return answer(w, true, verifyAnswer{Format: 1, OK: len(wrong) == 0, Torch: proof.Torch, GPUs: proof.GPUs,
-			Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}, "", codeIf(len(wrong) > 0, fail.Verify))
+			Wrong: append([]string{}, wrong...), NotRun: append([]string{}, notes...)}, "", fail.CodeIf(len(wrong) > 0, fail.Verify))
 	}
 	if len(wrong) > 0 {
 		return &fail.Error{
@@ -186,39 +182,6 @@ func hasDist(dir, pattern string) bool {
 		found, err := filepath.Glob(filepath.Join(dir, at+pattern+".dist-info"))
 		return err == nil && len(found) > 0
 	})
-}
-
-// mostAnswer is how much of a Python's output is kept, from its end: the answer is
-// its last line.
-const mostAnswer = 1 << 20
-
-// prove has the environment's Python say what it can do; argv is [apply.Argv]'s.
-// When ctx ends first, it is given grace to end by itself (0: 5 s).
-func prove(ctx context.Context, c system.Command) (apply.Proof, error) {
-	env := map[string]string{}
-	for _, name := range ofTheShell {
-		if v, ok := os.LookupEnv(name); ok {
-			env[name] = v
-		}
-	}
-	out := system.Tail{Most: mostAnswer}
-	c.Env, c.Raw, c.Quiet = env, &out, true
-	err := system.Run(ctx, c)
-	if ctx.Err() != nil {
-		return apply.Proof{}, ctx.Err()
-	}
-	proof, bad := apply.ReadProof(out.String())
-	var exit *system.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return proof, &fail.Error{Code: fail.Verify, Text: "the environment's Python ended with an error: " + exit.Error(), Details: exit.Tail, Err: err,
-			Hints: []string{"`envfix doctor` looks for the cause"}}
-	case err != nil:
-		return proof, fail.Wrap(fail.Failed, err)
-	case bad != nil:
-		return proof, &fail.Error{Code: fail.Verify, Text: bad.Error(), Details: out.Lines(12)}
-	}
-	return proof, nil
 }
 
 // expected is what the data says of the build that the proof names; false where

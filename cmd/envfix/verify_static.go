@@ -10,7 +10,6 @@ import (
 
 	"envfix/internal/apply"
 	"envfix/internal/doctor"
-	"envfix/internal/doctor/know"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
@@ -63,7 +62,7 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 		if r.Verdict == doctor.Unknown {
 			code = fail.Unknown
 		}
-		a.Wrong = wrongIn(r)
+		a.Wrong = doctor.Wrong(r)
 		if len(a.Wrong) == 0 { // fewer GPUs than were asked for
 			a.Wrong = apply.Static(nil, f.gpus, h, nil)
 		}
@@ -76,17 +75,7 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	case proved == nil:
 		text = "nothing is wrong with it, as far as its files, the driver and the GPUs tell; what it proved was not recorded"
 	}
-	return answer(w, f.json, a, fmt.Sprintf("envfix: %s: %s\n", ui.Clean(f.place.dir), ui.Clean(text)), codeIf(!a.OK, code))
-}
-
-// wrongIn is what an examination calls errors, or what it finds first where it is not well.
-func wrongIn(r doctor.Report) (wrong []string) {
-	for _, x := range r.Findings {
-		if x.Severity == know.Error || len(wrong) == 0 && !r.OK {
-			wrong = append(wrong, x.Text)
-		}
-	}
-	return wrong
+	return answer(w, f.json, a, fmt.Sprintf("envfix: %s: %s\n", ui.Clean(f.place.dir), ui.Clean(text)), fail.CodeIf(!a.OK, code))
 }
 
 // judged is what doctor says of an environment on this machine.

@@ -71,7 +71,7 @@ func (f lockCall) wayOut(t *team.Team, old *lock.Lock, err error) error {
 		case f.wish.Defaults["index"] != "":
 			return "", ""
 		case err != nil: // who tries it is sent back here
-			return "", "`--only-index default` is no way out: " + asFailure(err).Text
+			return "", "`--only-index default` is no way out: " + fail.Of(err).Text
 		}
 		return "all from the default index (" + strings.Join(chosen, "; ") + ")", ""
 	})

@@ -75,7 +75,7 @@ func whyAction(c *cli.Context) error {
 	}
 	locked := team.CaseOf(held, asked)
 	return answer(c.App.Writer, c.Bool("json"), caseOfAnswer(asked, told, locked),
-		ui.Why(h, asked, told, c.Bool("verbose"), ui.LockRow(locked, not)), codeIf(len(told.Verdicts) == 0, fail.NoSolution))
+		ui.Why(h, asked, told, c.Bool("verbose"), ui.LockRow(locked, not)), fail.CodeIf(len(told.Verdicts) == 0, fail.NoSolution))
 }
 
 // A caseAnswer is the JSON of `envfix why`.

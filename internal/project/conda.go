@@ -10,7 +10,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/resolver"
 )
@@ -29,8 +29,8 @@ func (w *Wish) Environment() error {
 	if i < 0 {
 		return nil
 	}
-	text, err := ReadFile(w.Files[i])
-	e, bad := pyproject.ReadEnvironment(text, w.Files[i])
+	content, err := ReadFile(w.Files[i])
+	e, bad := pyproject.ReadEnvironment(content, w.Files[i])
 	if err != nil || bad != nil {
 		return nil // said where its packages are read
 	}
@@ -51,7 +51,7 @@ func (w *Wish) Environment() error {
 		w.takeCUDA(e.CUDA)
 	}
 	if strings.Count(w.CUDA, ".") > 1 {
-		return fail.Wrong(ui.Clean(w.Files[i])+" names the CUDA "+ui.Clean(w.CUDA),
+		return fail.Wrong(text.Escape(w.Files[i])+" names the CUDA "+text.Escape(w.CUDA),
 			"write its major.minor there, or name it with `--cuda`")
 	}
 	return nil

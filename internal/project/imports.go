@@ -14,7 +14,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 )
 
 // An undeclared module is imported by a project and brought by nothing that it asks for.
@@ -118,13 +118,13 @@ func (w *Wish) Unasked(found map[string]string, closed bool) (said []string) {
 	var known [closure.Needed + 1][]string
 	var unknown []string
 	for _, u := range w.Undeclared {
-		at := " (" + ui.Clean(cmp.Or(u.note, u.At)) + ")"
+		at := " (" + text.Escape(cmp.Or(u.note, u.At)) + ")"
 		switch {
 		case slices.ContainsFunc(u.Distributions, func(name string) bool { return found[name] != "" }):
 		case len(u.Ask) > 0 && (u.Use == closure.Guarded && u.note == "" || !closed):
 			known[u.Use] = append(known[u.Use], u.Ask[0].Name+u.Ask[0].Spec.String()+at)
 		case len(u.Ask) == 0 && u.Use != closure.Guarded:
-			unknown = append(unknown, ui.Clean(u.Name)+at)
+			unknown = append(unknown, text.Escape(u.Name)+at)
 		}
 	}
 	for _, k := range []struct {

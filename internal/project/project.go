@@ -17,7 +17,6 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
-	"envfix/internal/ui"
 	"envfix/internal/xslices"
 )
 
@@ -64,12 +63,12 @@ func (w *Wish) followOwnLock(dir string) (followed string) {
 		if !IsFile(path) || !IsFile(filepath.Join(dir, "pyproject.toml")) || silentProject(dir, "pyproject.toml") {
 			continue
 		}
-		text, err := readBounded(path, pyproject.MaxOwnLock)
+		content, err := readBounded(path, pyproject.MaxOwnLock)
 		if err == nil {
-			w.Lock, err = pyproject.ReadOwnLock(text, name)
+			w.Lock, err = pyproject.ReadOwnLock(content, name)
 		}
 		if err != nil {
-			w.Said = append(w.Said, name+" is not followed: "+ui.Clean(err.Error()))
+			w.Said = append(w.Said, name+" is not followed: "+text.Escape(err.Error()))
 		}
 		return "pyproject.toml"
 	}
@@ -260,7 +259,7 @@ func missingModules(dir string) (said []string) {
 			continue
 		}
 		if there, _ := os.ReadDir(filepath.Join(dir, at)); len(there) == 0 {
-			said = append(said, "its submodule "+ui.Clip(ui.Clean(at), 80)+" is not here, and what that asks for was not read: `git submodule update --init` brings it")
+			said = append(said, "its submodule "+text.Cut(text.Escape(at), 80)+" is not here, and what that asks for was not read: `git submodule update --init` brings it")
 		}
 	}
 	return said

@@ -13,7 +13,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/internal/pyproject"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 	"envfix/resolver"
 )
 
@@ -127,6 +127,6 @@ func notAFile(arg string) error {
 	if info, err := os.Stat(arg); !known && (err != nil || !info.Mode().IsRegular() || !dotted) {
 		return nil
 	}
-	return fail.Wrong(ui.Clip(arg, 60)+" is the name of a file, not of a package",
+	return fail.Wrong(text.Cut(text.Escape(arg), 60)+" is the name of a file, not of a package",
 		"`-r FILE` reads requirements from a file, or from a pyproject.toml", "a plan that `envfix plan --out` wrote ends in .json")
 }

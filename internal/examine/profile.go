@@ -1,4 +1,4 @@
-package main
+package examine
 
 import (
 	"crypto/sha256"
@@ -14,14 +14,14 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/internal/system"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
 
-// editProfiles adds to a plan the steps that take entries out in the profiles of
+// EditProfiles adds to a plan the steps that take entries out in the profiles of
 // the user's own that set them. What comes from elsewhere a person has to take
 // out: the findings say where.
-func editProfiles(patient *read.Case, p *plan.Plan) error {
+func EditProfiles(patient *read.Case, p *plan.Plan) error {
 	home, err := os.UserHomeDir()
 	if err != nil || os.Getenv("ENVFIX_ROOT") != "" || p.Target.Repair == nil {
 		return nil
@@ -41,7 +41,7 @@ func editProfiles(patient *read.Case, p *plan.Plan) error {
 	for i, file := range files {
 		step, ok, err := profileStep(home, file, fixes[file])
 		if err != nil {
-			return fail.Because(err, fail.Failed, ui.Clean(err.Error()), "without `--edit-profile` the profile is left alone")
+			return fail.Because(err, fail.Failed, text.Escape(err.Error()), "without `--edit-profile` the profile is left alone")
 		}
 		if ok {
 			if i > 0 {

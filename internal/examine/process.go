@@ -1,4 +1,4 @@
-package main
+package examine
 
 import (
 	"context"
@@ -13,13 +13,12 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 )
 
-// processPatient is a running process: this machine with the variables, the directory
+// Process is a running process: this machine with the variables, the directory
 // and the environment that the process has.
-func processPatient(ctx context.Context, pid int) (*read.Case, error) {
-	o := probeOptions("")
+func Process(ctx context.Context, o probe.Options, pid int) (*read.Case, error) {
 	o.Use = true
 	o, running, err := probe.Process(o, pid)
 	if err != nil {
@@ -34,7 +33,7 @@ func processPatient(ctx context.Context, pid int) (*read.Case, error) {
 
 // unreadProcess says why a process cannot be looked at. r is what could be seen.
 func unreadProcess(pid int, r *machine.Running, err error) error {
-	e := &fail.Error{Code: fail.Usage, Err: err, Text: fmt.Sprintf("process %d cannot be read: %s", pid, reason(err))}
+	e := &fail.Error{Code: fail.Usage, Err: err, Text: fmt.Sprintf("process %d cannot be read: %s", pid, fail.Reason(err))}
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		e.Text = "`--pid` reads /proc, which only Linux has"
@@ -46,20 +45,20 @@ func unreadProcess(pid int, r *machine.Running, err error) error {
 		e.Text = fmt.Sprintf("there is no process %d: it has ended, or it is of another container", pid)
 		e.Hints = []string{"`pgrep -af python` lists those that run here", "a process of a container has another number inside it"}
 	case errors.Is(err, fs.ErrPermission) && r != nil && os.Geteuid() == 0:
-		e.Text = fmt.Sprintf("process %d (%s) is closed to you, though you are root: a container or a sandbox keeps it apart", pid, ui.Clean(r.Command))
+		e.Text = fmt.Sprintf("process %d (%s) is closed to you, though you are root: a container or a sandbox keeps it apart", pid, text.Escape(r.Command))
 		e.Hints = []string{"`envfix doctor --pid` on the host, or in the container that it runs in"}
 	case errors.Is(err, fs.ErrPermission) && r != nil:
-		e.Text = fmt.Sprintf("process %d (%s) is of the user %s: its variables and libraries are closed to you", pid, ui.Clean(r.Command), ui.Clean(r.User))
-		e.Hints = []string{fmt.Sprintf("`sudo envfix doctor --pid %d`, or let %s run it", pid, ui.Clean(r.User))}
+		e.Text = fmt.Sprintf("process %d (%s) is of the user %s: its variables and libraries are closed to you", pid, text.Escape(r.Command), text.Escape(r.User))
+		e.Hints = []string{fmt.Sprintf("`sudo envfix doctor --pid %d`, or let %s run it", pid, text.Escape(r.User))}
 	}
 	return e
 }
 
-// isPID reads the number of a process.
-func isPID(s string) (int, error) {
+// PID reads the number of a process.
+func PID(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 1<<22 { // PID_MAX_LIMIT
-		return 0, fail.Wrong("`--pid "+ui.Clip(s, 30)+"` is no number of a process",
+		return 0, fail.Wrong("`--pid "+text.Cut(text.Escape(s), 30)+"` is no number of a process",
 			"`pgrep -af python` lists them with their numbers")
 	}
 	return n, nil

@@ -1,4 +1,7 @@
-package main
+// Package examine looks at this machine for doctor beyond what probe reads: at a running process,
+// at every environment, at what the environment's Python says, and at the profiles that set its
+// variables. What was seen becomes evidence; the judging is doctor's.
+package examine
 
 import (
 	"cmp"
@@ -33,18 +36,19 @@ const (
 // importGrace is how long a Python that took too long has to end by itself.
 const importGrace = 500 * time.Millisecond
 
-// importTorch starts the environment's Python, isolated, and has it import torch.
-// What it says is evidence like any other: its messages are read as a paste's are.
-func importTorch(whole context.Context, p *read.Case) error {
+// Import starts the environment's Python, isolated, and has it import torch.
+// What it says is evidence like any other: its messages are read as a paste's are. limit is how
+// long it may stand still; 0: the usual time.
+func Import(whole context.Context, p *read.Case, limit time.Duration) error {
 	i := slices.IndexFunc(p.Machine.Pythons, func(y machine.Python) bool { return y.Active })
 	if i < 0 || os.Getenv("ENVFIX_ROOT") != "" {
 		return fail.Wrong("`--import` starts the environment's Python, and there is no environment",
 			"name it: `envfix doctor --import --env DIR`")
 	}
-	limit := cmp.Or(probeLimit(), importStill)
+	limit = cmp.Or(limit, importStill)
 	argv := apply.QuickArgv(filepath.Join(filepath.Dir(p.Machine.Pythons[i].Path), "python"), []string{"torch"})
 	// A crash says then in which line of which module it was.
-	proof, err := prove(whole, system.Command{Argv: slices.Insert(argv, 1, "-X", "faulthandler"), Grace: importGrace, Stall: limit, Work: importWork})
+	proof, err := apply.Prove(whole, system.Command{Argv: slices.Insert(argv, 1, "-X", "faulthandler"), Grace: importGrace, Stall: limit, Work: importWork})
 	if whole.Err() != nil {
 		return whole.Err()
 	}

@@ -1,20 +1,20 @@
-package main
+package doctor
 
 import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 )
 
-// nullVariant marks torch as built without CUDA where it is the null variant, and notes
+// NullVariant marks torch as built without CUDA where it is the null variant, and notes
 // how it came: an installer's preview of wheel variants (drafts PEP 825 and 850) takes
-// that one, silently, when its provider finds no GPU or a driver that is too old.
-func nullVariant(patient *read.Case) {
+// that one, silently, when its provider finds no GPU or a driver that is too old. open reads a
+// directory.
+func NullVariant(patient *read.Case, open func(dir string) fs.FS) {
 	h := patient.Machine
 	if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA }) {
 		return
@@ -23,7 +23,7 @@ func nullVariant(patient *read.Case) {
 		if p.Name != "torch" || p.Path == "" {
 			continue
 		}
-		site := os.DirFS(p.Path)
+		site := open(p.Path)
 		found, _ := fs.Glob(site, "torch-*.dist-info/variant.json")
 		if !slices.ContainsFunc(found, func(name string) bool { return variantLabel(site, name) == "null" }) {
 			return

@@ -1,0 +1,140 @@
+package doctor
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/text"
+	"envfix/internal/version"
+	"envfix/internal/xslices"
+	"envfix/resolver"
+)
+
+// DriverFirst reports whether a plan would change the driver, without leave, and the findings
+// do not name that as the fault, or it does nothing else.
+func DriverFirst(r *Report, p *plan.Plan, leave bool) bool {
+	named := slices.ContainsFunc(r.Findings, func(x Finding) bool { return x.Severity == know.Error && strings.HasPrefix(x.Cause, "driver_") })
+	return (len(p.Steps) == 0 || !named) && !slices.Contains([]string{"", "keep", "none"}, string(p.Driver.Action)) && !leave
+}
+
+// SayActivate has the findings about variables advise the script that sets them.
+func SayActivate(r *Report, p *plan.Plan) {
+	for i := range r.Findings {
+		if x := &r.Findings[i]; len(x.Mend.Fixes) > 0 {
+			x.Fix = append([]string{"`. " + text.Command(p.Target.Dir+"/bin/activate") + "` in this shell: the script sets it right already"}, x.Fix...)
+		}
+	}
+}
+
+// A Cure is what a plan is to do about what was found.
+type Cure struct {
+	First   int // of the findings that it mends; -1 none
+	Repair  *plan.Repair
+	Wants   []string // what the remedies that were printed install beside the torch that is here
+	Again   []string // all that is wrong is that these, NAME==VERSION, are not whole
+	Anew    bool     // torch itself is not the right one
+	InFiles bool     // what is wrong with it is in its files
+}
+
+// CureOf gathers what a plan mends of the findings, by the smallest change that does.
+func CureOf(r *Report, patient *read.Case) Cure {
+	k := know.Embedded()
+	c := Cure{First: -1, Repair: &plan.Repair{}}
+	torch, _ := InstalledTorch(patient)
+	whole := true
+	for i, x := range r.Findings {
+		w := WayOf(k, x, r.Findings)
+		wants := beside(x, torch)
+		if x.Elsewhere != "" || w == NoWay && (wants == nil || x.Severity < know.Error) {
+			continue
+		}
+		if c.First < 0 {
+			c.First = i
+		}
+		if w != AsItIs {
+			c.Anew = c.Anew || wants == nil
+			c.InFiles = c.InFiles || wants == nil && k.Causes[x.Cause].Mended == know.Files
+			c.Repair.Rebuild = c.Repair.Rebuild || wants != nil
+		}
+		c.Again, whole = xslices.Once(c.Again, x.Mend.Again), whole && x.Mend.Again != nil
+		c.Wants = append(c.Wants, wants...)
+		c.Repair.Rebuild = c.Repair.Rebuild || x.Mend.Rebuild
+		c.Repair.Fetch = append(c.Repair.Fetch, x.Mend.Fetch...)
+		c.Repair.Fixes = append(c.Repair.Fixes, x.Mend.Fixes...)
+	}
+	if !whole || len(c.Repair.Fixes) > 0 {
+		c.Again = nil
+	}
+	return c
+}
+
+// beside are the requirements of a finding's remedy without the torch that is here and
+// stays; nil where it installs another torch or this one anew, or nothing.
+func beside(x Finding, torch string) []string {
+	var out []string
+	for _, s := range x.Installs() {
+		q, err := pep508.Parse(s, "")
+		v, _ := version.SplitLocal(strings.TrimPrefix(q.Spec.String(), "=="))
+		switch {
+		case err != nil || torch == "" || q.Name == "torch" && (v != torch || strings.Contains(x.Fix[0], "--reinstall") || strings.Contains(x.Fix[0], "--force-reinstall")):
+			return nil
+		case q.Name != "torch":
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Same asks for the packages of the environment: its torch in that version and build, and
+// those of torch's companions that are there; and for what is wanted beside it.
+func Same(patient *read.Case, torch, build string, wants []string) func(*resolver.Request) {
+	return func(r *resolver.Request) {
+		beside := xslices.Filter([]string{"torchvision", "torchaudio"}, func(name string) bool {
+			return slices.ContainsFunc(patient.Files.Dists, func(d machine.DistFiles) bool { return d.Name == name })
+		})
+		for _, w := range slices.Concat([]string{"torch==" + torch}, beside, wants) {
+			if q, err := pep508.Parse(w, "the environment"); err == nil {
+				r.Requirements = append(r.Requirements, q)
+			}
+		}
+		if r.Build == "" && !r.CPU && r.CUDA == "" {
+			r.Build = build
+		}
+	}
+}
+
+// InstalledTorch is the torch whose files are in the environment: what
+// torch/version.py says, else the metadata. Metadata of which there are two
+// copies is believed where the file agrees. Of half an upgrade it is the one before.
+func InstalledTorch(patient *read.Case) (v, build string) {
+	if patient.Files == nil {
+		return "", ""
+	}
+	for _, d := range patient.Files.Dists {
+		ours := slices.ContainsFunc(patient.Files.Sites,
+			func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
+		if d.Name != "torch" || !ours {
+			continue
+		}
+		text := cmp.Or(d.Module, d.Version)
+		if v == "" || d.Module != "" {
+			v, build = version.SplitLocal(text)
+		}
+	}
+	for _, l := range patient.Files.Leftovers { // of an upgrade that broke off
+		if old, ok := strings.CutPrefix(filepath.Base(l), "~orch-"); ok && v == "" {
+			v, build = version.SplitLocal(strings.TrimSuffix(old, ".dist-info"))
+		}
+	}
+	if v == "" {
+		v, build = version.SplitLocal(patient.Files.Bare)
+	}
+	return v, build
+}
