@@ -68,7 +68,10 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		m := Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
 			Severity: check.Severity, Text: cmp.Or(h.Message.Text, check.Text), Fix: e.ways(remedy{check.ID, h.Message.Fix, h.Message.Places}, []string{h.At.Text}),
 			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source}
-		answer.Matches = append(answer.Matches, m.judged(report.Findings, h.At))
+		if m = m.judged(report.Findings, h.At); h.Mild || m.Severity == know.Note && read.Warned(m.Quote) {
+			m.Cause, m.Fix = "none", []string{} // its program goes on
+		}
+		answer.Matches = append(answer.Matches, m)
 	}
 	for _, p := range e.printed(answer.Matches) {
 		if m := told(p); p.Ours() {
@@ -168,7 +171,7 @@ func told(p read.Printed) Match {
 	}
 	text, ways := p.Told()
 	m.Message, m.Text = c.ID, text
-	if !p.Warning() || c.Warns && !strings.Contains(p.At.Text, "install ") { // what it warns of and says itself how to mend asks for no more
+	if !p.Warning() || c.Warns && !p.Mild { // what it warns of and says itself how to mend asks for no more
 		m.Cause, m.Fix = c.Cause, append(m.Fix, ways...)
 	}
 	return m

@@ -63,6 +63,25 @@ func TestNegatives(t *testing.T) {
 	}
 }
 
+// A warning after which its program goes on may be known, but nothing is to be done about it.
+func TestWarningsAskForNothing(t *testing.T) {
+	text, err := os.ReadFile("testdata/warnings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		a, err := Explain(know.Embedded(), strings.NewReader(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range append(a.Matches, a.Known...) {
+			if m.Cause != "none" || len(m.Fix) > 0 {
+				t.Errorf("%q: %s, %q", strings.TrimSpace(l), m.Cause, m.Fix)
+			}
+		}
+	}
+}
+
 // TestWordings tries the checks in the words of other versions of the
 // programs: a line is "CHECK…|message", ⏎ a line break in it.
 func TestWordings(t *testing.T) {

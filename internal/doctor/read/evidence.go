@@ -35,6 +35,7 @@ type Hit struct {
 	At       Evidence
 	Captures map[string]string
 	Live     bool // of this machine's own log, about a GPU that cannot be used
+	Mild     bool // the line is a warning that asks for nothing yet
 }
 
 // A Printed is a line that a program prints when something is wrong, known by the
@@ -44,6 +45,7 @@ type Printed struct {
 	Class *know.Class // nil: nobody says what it means
 	Slots map[string]string
 	At    Evidence
+	Mild  bool // as a [Hit]'s, or it says itself what to install
 
 	warned bool // the line calls itself a warning
 }

@@ -74,6 +74,7 @@ func (c *Case) vainly(l string) (variable string, whole bool) {
 type look struct {
 	r       *Reader
 	text    string
+	bare    string // without the place that Python writes before a warning
 	said    Evidence
 	joined  bool       // it is two lines
 	again   bool       // it was here before
@@ -94,7 +95,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 	r.whole = l
 	r.framed(l)
 	due, again := r.trials(l)
-	k := look{r: r, text: l, said: said, joined: joined, again: again, below: Quiet(l), vain: vain,
+	k := look{r: r, text: l, bare: l[len(placed().FindString(l)):], said: said, joined: joined, again: again, below: Quiet(l), vain: vain,
 		code: isSource(l) || framed().MatchString(r.prev) && (joined || strings.HasPrefix(l, " ") && !raised().MatchString(l))}
 	for i := range due {
 		if r.spent > 2*budget { // a line that looks like every message
@@ -103,7 +104,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		k.trial(&due[i])
 	}
 	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !k.code && !isStep(l) && !k.below {
-		r.printed(k.form, l, said)
+		r.printed(k.form, k.bare, said)
 	}
 }
 
@@ -120,7 +121,7 @@ func (k *look) trial(t *trial) {
 		}
 	case k.joined:
 	case test.Class >= 0:
-		if k.form == nil && r.match(t, k.text) != nil && know.Slots(test.Re(), k.text) != nil {
+		if k.form == nil && r.match(t, k.text) != nil && know.Slots(test.Re(), k.bare) != nil {
 			k.form = test
 		}
 	case test.Reader >= 0 && !(test.Reader >= once && (r.answered[test.Reader] || (k.below || k.harmless()) && test.Reader < about)):
@@ -155,7 +156,7 @@ func (k *look) message(t *trial, n int) {
 
 var (
 	// quiet is a line of a log below a warning: by its level's name, or by the letter of glog, klog and their like.
-	quiet = lazy.Regexp(`^(?:\([^()]{1,40}\) ?)?(?:\[?[\d:.,/ TZ+|-]+\]? *)?(?:\[?\w{1,12}\]? ?[:|] ?)?\[?(?:INFO|DEBUG|TRACE)\b|` +
+	quiet = lazy.Regexp(`^` + before + `(?:\[?[\d:.,/ TZ+|-]+\]? *)?` + speaker + `\[?(?:INFO|DEBUG|TRACE)\b|` +
 		`^(?:\S+ )?time="?\d\S*"? level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|` +
 		`^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b|^N: |^debconf: |\bapparmor="(?:STATUS|ALLOWED)"|` +
 		`^slurm(?:ctld|d|dbd): (?:debug\d?: |\w+: \w+: |sched: |backfill: )`)
@@ -165,9 +166,27 @@ var (
 	logged = lazy.Regexp(`^(?:\W*[\d:., /TZ-]{8,}|[\w.-]+\[\d+\]: |\[\w+\]:|(?:\S+:\d+: )?\w+Warning: |(?:\([^()]+\) ?)?\[?(?:INFO|DEBUG|WARN|WARNING)\b)`)
 	// troubled says that something is wrong.
 	troubled = lazy.Regexp(`(?i)` + trouble)
-	// warned is a line that its program calls a warning.
-	warned = lazy.Regexp(`^\W*(?:[\d:.,/ TZ-]+\W*)?(?:WARN(?:ING)?\b|\S+: (?:\w+Warning): )`)
+	// warned is a line that its program calls a warning, in the same ways.
+	warned = lazy.Regexp(`^` + before + `\W*(?:[\d:.,/ TZ-]+\W*)?` + speaker + `\[?(?:WARN(?:ING)?\b|(?:\S+: )?\w+Warning: |[Ww]arning: )|` +
+		`^(?:\S+ )?time="?\d\S*"? level="?(?i:warn)|^W\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: W \w+/|^(?:\[rank\d+\]: ?)?\[W\d* `)
+	// mildly is how a warning says that it is none, or of what may only be.
+	mildly = lazy.Regexp(`(?i)\boptional\b|\bignore (?:this|it)\b|\b(?:can|may|might|could) (?:potentially |also )?(?:cause|lead to|result in)\b`)
+	// placed is where in a program a warning is raised, as Python writes it.
+	placed = lazy.Regexp(`^.*?\.py:\d+: `)
 )
+
+// What stands before the level of a log's line: of the journal and of vllm, whose process it is;
+// after the time, who speaks.
+const (
+	before  = `(?:\w{3} +\d+ [\d:]{8} \S+ \S+: )?(?:\([^()]{1,40}\) ?)?`
+	speaker = `(?:\[?[\w.]{1,40}\]? ?[:|-] ?)?`
+)
+
+// Warned reports whether a line is one that its program calls a warning.
+func Warned(l string) bool { return warned().MatchString(l) }
+
+// mild reports whether a line is a warning that asks for nothing yet.
+func mild(l string) bool { return Warned(l) && mildly().MatchString(l) }
 
 // Quiet reports whether a line is one of a log below a warning: what stands there is no fault.
 func Quiet(l string) bool { return quiet().MatchString(l) || traced().MatchString(l) }
@@ -191,7 +210,7 @@ func harmless(l string) bool { return logged().MatchString(l) && !troubled().Mat
 // test is the form, nil where the line has none.
 func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	c, k := r.c, r.k
-	p := Printed{At: said, warned: warned().MatchString(l)}
+	p := Printed{At: said, warned: Warned(l), Mild: mild(l) || strings.Contains(l, "install ")}
 	raised := raised().FindStringSubmatch(l)
 	row, found := rowOf(k, l, raised)
 	switch {
@@ -322,7 +341,7 @@ func (r *Reader) hit(n int, m []string, said Evidence) {
 	if r.count[t.Message] > maxHits {
 		return
 	}
-	h := Hit{Message: r.k.Messages[t.Message], At: said}
+	h := Hit{Message: r.k.Messages[t.Message], At: said, Mild: mild(r.whole)}
 	for i, name := range t.Re().SubexpNames() {
 		if name != "" && m[i] != "" {
 			if h.Captures == nil {
