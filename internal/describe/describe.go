@@ -99,6 +99,10 @@ func (d Machine) overrideArch(h *machine.Machine) error {
 	if !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, arch) {
 		return BadValue("arch", d.Arch, "architectures are x86_64, aarch64 (Linux) and arm64 (macOS, Windows)")
 	}
+	if arch != h.Platform.Arch && !d.Whole { // programs and files of this machine are not on that one
+		h.Platform.Product = ""
+		*h = machine.Machine{Format: h.Format, Platform: h.Platform, Privilege: "sudo", GPUs: h.GPUs, Driver: h.Driver, Env: h.Env}
+	}
 	h.Platform.Arch = arch
 	if h.Platform.OS == "macos" && arch != "arm64" { // an Intel Mac has none of Apple's
 		h.GPUs = slices.DeleteFunc(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.Apple })
