@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"envfix/internal/place"
 )
 
 // What is printed works in the shell that is used, and for a directory of any name.
@@ -27,7 +29,7 @@ func TestActivation(t *testing.T) {
 		{"conda", "bash", "conda activate ./conda"},
 		{"absent", "bash", ""},
 	} {
-		if got := activation(tt[0], tt[1]); got != tt[2] {
+		if got := place.Activation(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("%s in %s: got %q, want %q", tt[0], tt[1], got, tt[2])
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/apply"
 	"envfix/internal/fail"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
 	"envfix/internal/text"
@@ -41,7 +43,7 @@ func amendCommand(name, usage, arguments, description string) *cli.Command {
 	c.Name, c.Usage, c.ArgsUsage, c.Description = name, usage, arguments, description+"\n\nEXIT STATUS"+codes
 	few := []string{"yes", "manager", "json", "verbose", "retries", "stall", "env", "offline", "mirror"}
 	c.Flags = slices.DeleteFunc(c.Flags, func(f cli.Flag) bool { return !slices.Contains(few, f.Names()[0]) })
-	c.Action = func(c *cli.Context) error { return stateOf(amendAction(c, name), false) }
+	c.Action = func(c *cli.Context) error { return apply.StateOf(amendAction(c, name), false) }
 	return c
 }
 
@@ -109,7 +111,7 @@ func projectsTool(verb string, names []string) string {
 
 // amended plans the environment in use with packages more or fewer.
 func (f planFlags) amended(ctx context.Context, verb string) (*plan.Plan, error) {
-	dir, _, err := environment(f.target.env)
+	dir, _, err := place.Environment(f.target.env)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/place"
 	"envfix/internal/testindex"
 	"envfix/internal/ui"
 
@@ -115,7 +116,7 @@ func hashes(t *testing.T, dir string) map[string]string {
 func TestAssignPrepends(t *testing.T) {
 	for old, want := range map[string]string{"": "/e/bin", "/usr/bin": "/e/bin" + string(os.PathListSeparator) + "/usr/bin"} {
 		t.Setenv("ENVFIX_TEST_PATH", old)
-		if err := assign(ui.Assignment{Kind: ui.Prepend, Name: "ENVFIX_TEST_PATH", Value: "/e/bin"}); err != nil {
+		if err := place.Assign(ui.Assignment{Kind: ui.Prepend, Name: "ENVFIX_TEST_PATH", Value: "/e/bin"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := os.Getenv("ENVFIX_TEST_PATH"); got != want {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/apply"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/say"
@@ -89,7 +90,7 @@ type applyFlags struct {
 
 func applyOf(c *cli.Context) (applyFlags, error) {
 	f := applyFlags{
-		env:       placeOf(c).forPlan().dir,
+		env:       placeOf(c).ForPlan().Dir,
 		yes:       c.Bool("yes"),
 		elsewhere: c.Bool("made-elsewhere"),
 		resume:    c.Bool("resume"),
@@ -111,14 +112,14 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 	return f, err
 }
 
-func applyAction(c *cli.Context) error { return stateOf(applyRounds(c), false) }
+func applyAction(c *cli.Context) error { return apply.StateOf(applyRounds(c), false) }
 
 func applyRounds(c *cli.Context) error {
 	if did, err := asInvoker(); did {
 		return err
 	}
 	if c.Bool("abandon") {
-		return abandon(placeOf(c).forPlan().dir)
+		return abandon(placeOf(c).ForPlan().Dir)
 	}
 	f, err := applyOf(c)
 	if err != nil {
@@ -148,7 +149,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if refused := refusal(p); refused != nil {
 		return refused
 	}
-	foreign := saved && !f.resume && !madeHere(p.ID)
+	foreign := saved && !f.resume && !apply.MadeHere(p.ID)
 	f.verbose = f.verbose || foreign // somebody else's plan is shown whole
 	if err := f.show(p); err != nil {
 		return err
@@ -171,7 +172,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 	if err := f.wayOut(ctx, p, saved, f.carryOut(ctx, p, saved)); err != nil || f.made.kernel == "" || p.Partial {
 		return err
 	}
-	return f.register(ctx, f.dir(p))
+	return apply.Register(ctx, f.dir(p), f.made.kernel, stderr())
 }
 
 // show prints the plan where the answer in JSON leaves room for it.
@@ -182,7 +183,7 @@ func (f applyFlags) show(p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = f.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, f.dir(p), f.made.kernel))
+	_, err := io.WriteString(w, ui.Plan(p, look)+ui.KernelText(p, f.dir(p), f.made.kernel))
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -17,6 +16,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/plan"
 	"envfix/internal/say"
+	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 )
@@ -25,10 +25,10 @@ import (
 func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) error {
 	r, err := f.perform(ctx, p, saved)
 	if err != nil {
-		return stateOf(err, begun(p, r))
+		return apply.StateOf(err, apply.Begun(p, r))
 	}
 	if f.json {
-		return applyJSON(stdout(), p, r)
+		return writeJSON(stdout(), apply.AnswerOf(p, r))
 	}
 	dir := f.dir(p)
 	manager, _ := managers.Find(p.Target.Manager)
@@ -49,32 +49,6 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 	return nil
 }
 
-// begun says whether a step was started that changes more than the new environment
-// beside the old one: what such a step left behind, only the machine can tell.
-func begun(p *plan.Plan, r apply.Result) bool {
-	return r.Generation != "" || slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
-		return s.Root && slices.ContainsFunc(r.Steps, func(t apply.Took) bool { return t.Step == s.ID })
-	})
-}
-
-// states name for programs what ended an apply, by exit code.
-var states = map[int]string{
-	fail.Failed: "failed", fail.Usage: "usage", fail.NoSolution: "nothing_fits", fail.Pending: "pending", fail.Stale: "stale_plan", fail.Privilege: "privilege_needed",
-	fail.Reboot: "waiting_for_reboot", fail.Busy: "busy", fail.Preflight: "preflight_failed", fail.Integrity: "integrity", fail.Verify: "verification_failed", fail.Interrupted: "interrupted",
-}
-
-// stateOf gives an error of apply its state, where it has none yet.
-func stateOf(err error, changed bool) error {
-	if err == nil {
-		return nil
-	}
-	f := *fail.Of(err)
-	if f.State == "" {
-		f.State, f.Changed = states[f.Code], changed
-	}
-	return &f
-}
-
 // dir is the environment that p is for.
 func (f applyFlags) dir(p *plan.Plan) string { return cmp.Or(p.Target.Dir, f.env) }
 
@@ -92,7 +66,7 @@ func (f applyFlags) perform(ctx context.Context, p *plan.Plan, saved bool) (appl
 		return apply.Result{}, err
 	}
 	defer e.Close()
-	o := apply.Options{Out: stderr(), Verbose: f.verbose, Tools: toolsDir(), Resume: f.resume,
+	o := apply.Options{Out: stderr(), Verbose: f.verbose, Tools: system.ToolsDir(), Resume: f.resume,
 		Retries: orNever(f.retries), Stall: orNever(f.stall)}
 	if o.Self, err = os.Executable(); err != nil {
 		return apply.Result{}, err
@@ -127,50 +101,6 @@ func orNever[N ~int | ~int64](n N) N {
 		return -1
 	}
 	return n
-}
-
-// An applyAnswer is the JSON of `envfix apply`. Where it fails, the error stands in
-// it with the same Changed and State.
-type applyAnswer struct {
-	Format     int        `json:"format"`
-	Plan       string     `json:"plan"`
-	Nothing    bool       `json:"nothing"`
-	Changed    bool       `json:"changed"` // the machine or the environment is not as before
-	State      string     `json:"state"`   // applied, nothing, or partial: the rest follows
-	Generation string     `json:"generation,omitempty"`
-	Before     string     `json:"before,omitempty"`
-	Own        float64    `json:"own_seconds"`
-	Steps      []tookJSON `json:"steps"`
-
-	// Imports is what came of importing what a project's sources import.
-	Imports *apply.Imports `json:"imports,omitempty"`
-}
-
-type tookJSON struct {
-	ID      string  `json:"id"`
-	Seconds float64 `json:"seconds"`
-}
-
-func applyJSON(w io.Writer, p *plan.Plan, r apply.Result) error {
-	answer := applyAnswer{
-		Format:     1,
-		Plan:       p.ID,
-		Nothing:    r.Nothing,
-		Changed:    !r.Nothing,
-		State:      "applied",
-		Generation: r.Generation,
-		Before:     r.Before,
-		Own:        r.Own.Seconds(),
-		Steps:      append([]tookJSON{}, text.Each(r.Steps, func(t apply.Took) tookJSON { return tookJSON{t.Step, t.Time.Seconds()} })...),
-		Imports:    r.Imports,
-	}
-	switch {
-	case r.Nothing:
-		answer.State = "nothing"
-	case p.Partial:
-		answer.State = "partial"
-	}
-	return writeJSON(w, answer)
 }
 
 // sameSystem refuses a plan for another operating system or architecture, also

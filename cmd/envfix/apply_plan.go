@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
-	"envfix/internal/text"
 	"envfix/internal/ui"
 )
 
@@ -37,7 +35,7 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 		return nil, false, fail.Wrong("a plan file says all there is to do; it takes no further arguments",
 			fmt.Sprintf("`envfix apply %s`", ui.Clean(files[0])))
 	}
-	p, filled, err := readPlan(files[0])
+	p, filled, err := apply.ReadPlan(files[0], tokens())
 	if f.wished == "mirror" && filled {
 		f.wished = ""
 	}
@@ -49,43 +47,14 @@ func (f applyFlags) plan(ctx context.Context) (*plan.Plan, bool, error) {
 		err = sameSystem(p, files[0])
 	}
 	if err == nil {
-		err = apply.CheckUser(p, homeDir(), installerHere(madeHere(p.ID)))
+		err = apply.CheckUser(p, system.HomeDir(), apply.InstallerHere(apply.MadeHere(p.ID)))
 	}
 	return p, true, err
 }
 
-// readPlan reads a saved plan, which is run as it stands: so it must be the
-// user's own and whole. One that was printed lacks the tokens of addresses, which are those
-// of this call; filled says that it did.
-func readPlan(path string) (p *plan.Plan, filled bool, err error) {
-	bad := func(code int, err error) (*plan.Plan, bool, error) {
-		return nil, filled, &fail.Error{Code: code, Err: err, Text: fmt.Sprintf("plan %s: %s", ui.Clean(path), fail.Reason(err)),
-			Hints: []string{"`envfix plan --out FILE` writes a plan"}}
-	}
-	b, err := system.ReadOwn(path, plan.MaxBytes)
-	if err != nil {
-		return bad(fail.Usage, err)
-	}
-	whole, lacks := text.Restore(string(b), tokens()...)
-	filled = whole != string(b)
-	p, err = plan.Decode([]byte(whole))
-	if errors.Is(err, plan.ErrChanged) && lacks != "" {
-		return nil, filled, &fail.Error{Code: fail.Integrity, Err: err,
-			Text:  fmt.Sprintf("plan %s: it was printed, without what may be a token in the address %s", ui.Clean(path), ui.Clean(lacks)),
-			Hints: []string{"give the same `--mirror FROM=TO` again, beside the file", "`envfix plan --out FILE` keeps whole addresses, for you alone"}}
-	}
-	if errors.Is(err, plan.ErrChanged) {
-		return bad(fail.Integrity, err)
-	}
-	if err != nil {
-		return bad(fail.Usage, err)
-	}
-	return p, filled, nil
-}
-
 // unfinished returns the plan to resume, nil where there is none.
 func unfinished(env string) (p *plan.Plan, err error) {
-	err = opened(env, func(e *apply.Env) (err error) { p, err = e.Unfinished(); return err })
+	err = apply.Opened(env, func(e *apply.Env) (err error) { p, err = e.Unfinished(); return err })
 	if err == nil && p == nil {
 		fmt.Fprintln(stderr(), "envfix: nothing was left unfinished")
 	}
@@ -93,7 +62,7 @@ func unfinished(env string) (p *plan.Plan, err error) {
 }
 
 func abandon(env string) error {
-	return opened(env, func(e *apply.Env) error {
+	return apply.Opened(env, func(e *apply.Env) error {
 		did, err := e.Abandon()
 		switch {
 		case did && err == nil:
@@ -103,14 +72,4 @@ func abandon(env string) error {
 		}
 		return err
 	})
-}
-
-// opened opens an environment for what is done with it, and gives an error its exit code.
-func opened(env string, do func(*apply.Env) error) error {
-	e, err := apply.Open(env)
-	if err != nil {
-		return err
-	}
-	defer e.Close()
-	return do(e)
 }

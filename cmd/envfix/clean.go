@@ -33,7 +33,7 @@ EXIT STATUS
   2  usage, or no terminal to ask on and no --yes`,
 		Flags: []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
 		Action: cmdline.Taking(0, func(c *cli.Context) error {
-			return opened(placeOf(c).forPlan().dir, func(e *apply.Env) error { return clean(c, e) })
+			return apply.Opened(placeOf(c).ForPlan().Dir, func(e *apply.Env) error { return clean(c, e) })
 		}),
 	}
 }

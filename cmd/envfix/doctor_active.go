@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/place"
 	"envfix/internal/text"
 )
 
@@ -23,14 +21,14 @@ func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Re
 	doctor.NullVariant(patient, os.DirFS)
 	r := doctor.Examine(know.Embedded(), patient)
 	examined := f.plan.target.place
-	dir, program := runsHere()
+	dir, program := place.RunsHere()
 	switch {
-	case os.Getenv("ENVFIX_ROOT") != "" || examined.named || program == "" || !isEnvDir(examined.dir) || sameDir(dir, examined.dir):
+	case os.Getenv("ENVFIX_ROOT") != "" || examined.Named || program == "" || !place.IsEnv(examined.Dir) || place.SameDir(dir, examined.Dir):
 		return r
-	case dir == "" && !pathRuns(activeEnv()):
+	case dir == "" && !place.PathRuns(place.Active()):
 		return r // that is told
 	case dir == "":
-		r.Findings = append(r.Findings, doctor.OtherFirst(activeEnv(), program, "`python` of this shell is "+program+", of no environment"))
+		r.Findings = append(r.Findings, doctor.OtherFirst(place.Active(), program, "`python` of this shell is "+program+", of no environment"))
 		return r
 	}
 	return f.withOther(ctx, r, dir)
@@ -43,8 +41,8 @@ func (f doctorFlags) withOther(ctx context.Context, r doctor.Report, dir string)
 	if err != nil {
 		return r
 	}
-	if other.Machine.Has("torch") == nil && !sameDir(dir, activeEnv()) { // for tools, perhaps: its Python runs all the same
-		r.Findings = append(r.Findings, doctor.OtherFirst(activeEnv(), dir, "`python` runs another environment here, "+dir+", which has no torch"))
+	if other.Machine.Has("torch") == nil && !place.SameDir(dir, place.Active()) { // for tools, perhaps: its Python runs all the same
+		r.Findings = append(r.Findings, doctor.OtherFirst(place.Active(), dir, "`python` runs another environment here, "+dir+", which has no torch"))
 		return r
 	}
 	for _, x := range slices.Backward(doctor.Examine(know.Embedded(), other).Findings) {
@@ -59,29 +57,4 @@ func (f doctorFlags) withOther(ctx context.Context, r doctor.Report, dir string)
 		r.OK, r.Verdict = false, doctor.Faulty
 	}
 	return r
-}
-
-// pathRuns reports whether the Python of an environment is there.
-func pathRuns(env string) bool {
-	_, err := os.Stat(filepath.Join(env, "bin", "python"))
-	return err == nil || runtime.GOOS == "windows"
-}
-
-// runsHere is the Python that this shell runs where an environment is active, and the
-// environment that it is of, which may be another; "" it is of none, or none is active.
-func runsHere() (dir, program string) {
-	active := activeEnv()
-	for _, name := range []string{"python", "python3"} {
-		program, err := exec.LookPath(name)
-		if err != nil || active == "" {
-			continue
-		}
-		for _, dir := range []string{filepath.Dir(filepath.Dir(program)), filepath.Dir(program)} { // conda's lies in the folder itself on Windows
-			if isEnvDir(dir) {
-				return nameOf(dir), program
-			}
-		}
-		return "", program
-	}
-	return active, active
 }

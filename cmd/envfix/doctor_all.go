@@ -6,6 +6,7 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/examine"
 	"envfix/internal/fail"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 )
 
@@ -16,5 +17,5 @@ func (f doctorFlags) everywhere(ctx context.Context) error {
 		return err
 	}
 	told := examine.Environments(ctx, probeOptions(""), by)
-	return answer(f.out, f.json, told, ui.EnvironmentTable(told, f.verbose, homeDir()), fail.OK)
+	return answer(f.out, f.json, told, ui.EnvironmentTable(told, f.verbose, system.HomeDir()), fail.OK)
 }

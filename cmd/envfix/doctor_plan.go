@@ -12,6 +12,7 @@ import (
 	"envfix/internal/examine"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
 	"envfix/internal/ui"
@@ -72,7 +73,7 @@ func (f doctorFlags) examinedElsewhere(patient *read.Case) string {
 		return ""
 	}
 	dir := patient.Files.Dir
-	if !isEnvDir(dir) {
+	if !place.IsEnv(dir) {
 		return "" // a system's Python: an environment of its own is what it needs
 	}
 	if project, _, ours := strings.Cut(dir, "/.envfix/gens/"); ours { // as `envfix env` activates it
@@ -122,7 +123,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 // restoring is the plan that brings again the files of packages that are not whole, and
 // leaves all else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
-	dir, _, err := environment(f.plan.target.env)
+	dir, _, err := place.Environment(f.plan.target.env)
 	if len(c.Again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace || !project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, err
 	}

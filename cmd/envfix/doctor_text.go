@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
+	"envfix/internal/place"
 	"envfix/internal/ui"
 )
 
@@ -16,10 +17,10 @@ func (f doctorFlags) where(p *read.Case) string {
 		return ""
 	}
 	at := f.plan.target.place
-	if !at.named && !isEnvDir(at.dir) && p.Torch.Version != "" && p.Files != nil && p.Files.Dir != "" {
+	if !at.Named && !place.IsEnv(at.Dir) && p.Torch.Version != "" && p.Files != nil && p.Files.Dir != "" {
 		return fmt.Sprintf("environment %s (of the first Python on PATH)\n", ui.Clean(p.Files.Dir))
 	}
-	return at.line() + "\n"
+	return at.Line() + "\n"
 }
 
 // fixes names the command that mends what was found, where a plan can; "" none can.

@@ -2,20 +2,14 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 
 	"envfix/installers"
 	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
-	"envfix/internal/machine"
-	"envfix/internal/plan"
-	"envfix/internal/say"
+	"envfix/internal/place"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 
@@ -57,7 +51,7 @@ EXIT STATUS
 }
 
 func envAction(c *cli.Context) error {
-	shell := cmp.Or(c.String("shell"), defaultShell())
+	shell := cmp.Or(c.String("shell"), place.ShellName())
 	if !ui.IsShell(shell) {
 		return describe.BadValue("shell", shell, "write `sh` (for bash and zsh too), `fish` or `powershell`")
 	}
@@ -72,87 +66,16 @@ func envAction(c *cli.Context) error {
 	}
 	m := matrixFor()
 	at := placeOf(c)
-	dir, bin, err := environment(at.dir)
+	dir, bin, err := place.Environment(at.Dir)
 	if err != nil {
 		return err
 	}
-	link, err := filepath.Abs(at.dir) // not what it stands for now: a shell follows the next switch
+	link, err := filepath.Abs(at.Dir) // not what it stands for now: a shell follows the next switch
 	if err != nil {
 		return err
 	}
-	h := thisMachine(c.Context, at.dir, false)
+	h := thisMachine(c.Context, at.Dir, false)
 	dir, bin = link, link+strings.TrimPrefix(bin, dir)
-	return writeForm(c.App.Writer, text.Form("%s# %s\n", ui.Assignments(shell, assignments(h, dir, bin, installers.InstalledFixes(m, h))),
-		text.Comment(at.line()))) // a comment in all three
-}
-
-func defaultShell() string {
-	switch {
-	case runtime.GOOS == "windows":
-		return "powershell"
-	case filepath.Base(os.Getenv("SHELL")) == "fish":
-		return "fish"
-	}
-	return "sh"
-}
-
-// environment returns the environment that name stands for now, and its
-// directory of programs. The link is resolved: a shell stays with the environment
-// that it was started with, also after the next switch.
-func environment(name string) (dir, bin string, err error) {
-	missing := func(err error) error {
-		makes := []string{"envfix", "apply"}
-		if name != defaultEnv {
-			makes = append(makes, "--env", name)
-		}
-		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", ui.Clean(name)), Err: err,
-			Hints: []string{"`" + ui.Clean(text.Command(makes...)) + "` makes it"}}
-	}
-	dir, err = filepath.Abs(name)
-	if err != nil {
-		return "", "", missing(err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "", "", missing(err)
-	}
-	for _, python := range []string{"bin/python", "Scripts/python", "Scripts/python.exe", "python.exe"} {
-		if _, err := os.Stat(filepath.Join(dir, python)); err == nil {
-			return dir, filepath.Dir(filepath.Join(dir, python)), nil
-		}
-	}
-	return "", "", missing(nil)
-}
-
-// wslLibraries is where WSL puts the Windows driver's programs and libraries.
-const wslLibraries = "/usr/lib/wsl/lib"
-
-// assignments is what a shell needs for the environment in dir.
-func assignments(h machine.Machine, dir, bin string, fixes []plan.EnvFix) []ui.Assignment {
-	sep := string(os.PathListSeparator)
-	path := strings.Split(os.Getenv("PATH"), sep)
-	kind := say.Either(pathExists(filepath.Join(dir, "pyvenv.cfg")), "VIRTUAL_ENV", "CONDA_PREFIX")
-	out := []ui.Assignment{{Name: kind, Value: dir}}
-	first := []string{bin}
-	if h.Platform.Environment == machine.WSL2 && !slices.Contains(path, wslLibraries) {
-		first = append(first, wslLibraries) // nvidia-smi lies there
-	}
-	if path[0] != bin {
-		out = append(out, ui.Assignment{Name: "PATH", Value: strings.Join(first, sep), Kind: ui.Prepend})
-	}
-	var done []string
-	for _, f := range fixes {
-		if slices.Contains(done, f.Variable) {
-			continue
-		}
-		done = append(done, f.Variable)
-		a := ui.Assignment{Name: f.Variable, Value: f.Value}
-		if f.Action == "remove" {
-			a.Value = installers.Without(os.Getenv(f.Variable), sep, f.Variable, fixes)
-			if a.Value == "" {
-				a.Kind = ui.Unset
-			}
-		}
-		out = append(out, a)
-	}
-	return out
+	return writeForm(c.App.Writer, text.Form("%s# %s\n", ui.Assignments(shell, place.Assignments(h, dir, bin, installers.InstalledFixes(m, h))),
+		text.Comment(at.Line()))) // a comment in all three
 }

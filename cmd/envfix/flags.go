@@ -7,9 +7,11 @@ import (
 	"strings"
 	"unicode"
 
+	"envfix/internal/apply"
 	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/probe"
 	"envfix/internal/project"
@@ -105,7 +107,7 @@ func (f machineFlags) elsewhere() bool {
 }
 
 func machineOf(c *cli.Context, m mode) (machineFlags, error) {
-	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).forPlan().dir, words: cmdline.Given(c, describe.MachineFlags())}
+	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).ForPlan().Dir, words: cmdline.Given(c, describe.MachineFlags())}
 	f.words.Whole = c.IsSet("facts")
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {
@@ -118,7 +120,7 @@ func machineOf(c *cli.Context, m mode) (machineFlags, error) {
 // placeFlags say where packages go, and how they come there.
 type placeFlags struct {
 	plan.Target // as flags say it
-	place       place
+	place       place.Place
 	env         string // the directory of what a plan is for
 	quick       bool   // a project's packages are not resolved first
 	check       bool   // they are, where torch alone is asked for as well
@@ -126,7 +128,7 @@ type placeFlags struct {
 
 func targetOf(c *cli.Context) placeFlags {
 	p := placeOf(c)
-	return placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.forPlan().dir,
+	return placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.ForPlan().Dir,
 		quick: c.Bool("quick"), check: c.Bool("check-packages")}
 }
 
@@ -146,15 +148,15 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	}
 	wish := project.Wish{Request: cmdline.Given(c, describe.RequestFlags()), Arguments: c.Args().Slice(), Files: c.StringSlice("requirements")}
 	f := planFlags{machine: m, wish: wish, target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
-	if err := errors.Join(err, badKernel(f.kernel)); err != nil {
+	if err := errors.Join(err, apply.CheckKernel(f.kernel)); err != nil {
 		return f, err
 	}
 	if strings.ContainsFunc(f.target.env, unicode.IsControl) { // a script that is shown would be cut by it
 		return f, fail.Wrong("the name of the environment holds a control character: "+ui.Clean(f.target.env), "`--env DIR` names another")
 	}
-	if f.machine.elsewhere() && !f.target.place.named && as != carriesOut { // what is active here is not active there
-		f.target.place = place{dir: defaultEnv}
-		f.target.env, f.machine.env = defaultEnv, defaultEnv
+	if f.machine.elsewhere() && !f.target.place.Named && as != carriesOut { // what is active here is not active there
+		f.target.place = place.Place{Dir: place.Default}
+		f.target.env, f.machine.env = place.Default, place.Default
 	}
 	if err := f.repository(c.Context, as); err != nil {
 		return f, err

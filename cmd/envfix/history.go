@@ -35,7 +35,7 @@ EXIT STATUS
 
 func historyAction(c *cli.Context) error {
 	var h apply.History
-	if err := opened(placeOf(c).forPlan().dir, func(e *apply.Env) (err error) { h, err = e.History(); return err }); err != nil {
+	if err := apply.Opened(placeOf(c).ForPlan().Dir, func(e *apply.Env) (err error) { h, err = e.History(); return err }); err != nil {
 		return err
 	}
 	if file := c.String("html"); file != "" {

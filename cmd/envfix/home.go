@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/place"
 	"envfix/internal/planning"
 	"envfix/internal/probe"
 	"envfix/internal/text"
@@ -22,8 +23,8 @@ import (
 // homeAction is `envfix` alone: one screen that says what this machine is, whether
 // torch works, and the next command to type.
 func homeAction(c *cli.Context) error {
-	at := placeHere()
-	f := planFlags{machine: machineFlags{env: at.dir}, target: placeFlags{place: at, env: at.forPlan().dir}}
+	at := place.Here()
+	f := planFlags{machine: machineFlags{env: at.Dir}, target: placeFlags{place: at, env: at.ForPlan().Dir}}
 	return f.home(c.Context, c.App.Writer)
 }
 
@@ -41,9 +42,9 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	faults, found, mends, ok := f.faults(ctx, q)
-	d := ui.Dashboard{Plan: p, Environment: at.line(), New: !isEnvDir(at.dir),
-		Faults: faults, Mends: mends && !ok, Warned: ok, Found: found, Proved: provedOf(at.dir)}
-	if q.Target.Dir != at.dir { // one of conda's is active
+	d := ui.Dashboard{Plan: p, Environment: at.Line(), New: !place.IsEnv(at.Dir),
+		Faults: faults, Mends: mends && !ok, Warned: ok, Found: found, Proved: provedOf(at.Dir)}
+	if q.Target.Dir != at.Dir { // one of conda's is active
 		d.Into = q.Target.Dir
 	}
 	_, err = io.WriteString(out, ui.Home(d, style(out)))
@@ -53,7 +54,7 @@ func (f planFlags) home(ctx context.Context, out io.Writer) error {
 // provedOf is what an environment proved when it was made, in words; "" that was not
 // written down.
 func provedOf(env string) string {
-	dir, _, err := environment(env)
+	dir, _, err := place.Environment(env)
 	if err != nil {
 		return ""
 	}
@@ -69,7 +70,7 @@ func provedOf(env string) string {
 
 // madeWithoutGPU reports whether an environment was made for no GPU, and proved itself.
 func madeWithoutGPU(env string) bool {
-	dir, _, err := environment(env)
+	dir, _, err := place.Environment(env)
 	if err != nil {
 		return false
 	}
@@ -80,13 +81,13 @@ func madeWithoutGPU(env string) bool {
 // faults are what doctor finds, the root cause first, the environment that it looked at, "" a
 // Python that is in none, whether a plan mends it, and whether torch computes all the same.
 func (f planFlags) faults(ctx context.Context, q planning.Question) (said []string, found string, mends, ok bool) {
-	patient, o := read.FromMachine(q.Machine), probeOptions(f.target.place.dir)
+	patient, o := read.FromMachine(q.Machine), probeOptions(f.target.place.Dir)
 	patient.Matrix, patient.Devices, patient.Standing = q.Matrix, matrix.Devices(), planning.Wished(q.Wish, q.Request)
-	patient.WithoutGPU = madeWithoutGPU(f.target.place.dir)
+	patient.WithoutGPU = madeWithoutGPU(f.target.place.Dir)
 	patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	r := (doctorFlags{plan: f}).examined(ctx, patient)
 	bad := xslices.Filter(r.Findings, func(x doctor.Finding) bool { return x.Severity != know.Note })
-	if patient.Files != nil && isEnvDir(patient.Files.Dir) {
+	if patient.Files != nil && place.IsEnv(patient.Files.Dir) {
 		found = patient.Files.Dir
 	}
 	return text.Each(bad, func(x doctor.Finding) string { return x.Text }), found, doctor.CureOf(&r, patient).First >= 0, r.OK

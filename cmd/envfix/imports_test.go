@@ -85,9 +85,12 @@ var layers = map[string][]string{
 	"internal/ui":                {"*", "internal/apply", "internal/team"},                     // their data, shown
 	"internal/project":           {"*", "internal/system"},                                     // a project's files
 	"internal/examine":           {"*", "internal/probe", "internal/apply", "internal/system"}, // this machine, for doctor
+	"internal/place":             {"installers", "internal/fail", "internal/machine", "internal/plan", "internal/ui", "internal/system"},
+	"internal/browser":           {"internal/describe", "internal/fail", "internal/machine", "internal/plan", "internal/project", "internal/system"},
+	"internal/bring":             {"internal/index", "internal/machine", "internal/plan", "internal/probe", "internal/reach", "internal/system", "internal/team", "internal/version"},
 	"internal/cmdline":           {"internal/describe", "internal/fail", "internal/near", "internal/ui"},
 	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project", "internal/examine"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project", "internal/examine", "internal/place", "internal/browser", "internal/bring"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what

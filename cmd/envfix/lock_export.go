@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/lazy"
+	"envfix/internal/place"
 	"envfix/internal/team"
 
 	"github.com/urfave/cli/v2"
@@ -54,7 +55,7 @@ EXAMPLES
 			if _, err := form.WriteTo(&written); err != nil {
 				return err
 			}
-			if m := listBeside().FindStringSubmatch(written.String()); m != nil && format != "requirements" && !pathExists(m[0]) {
+			if m := listBeside().FindStringSubmatch(written.String()); m != nil && format != "requirements" && !place.Exists(m[0]) {
 				fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s > %[1]s` writes\n", m[0], m[1])
 			}
 			return writeForm(c.App.Writer, form)

@@ -7,6 +7,7 @@ import (
 	"envfix/installers"
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/project"
@@ -120,7 +121,7 @@ func (l followFlags) follows(home string, wished bool) error {
 			"without a lock, `-r 'pyproject.toml[NAME]'` asks for a group")
 	case wished:
 		return nil
-	case l.bundle != "" && !pathExists(filepath.Join(l.bundle, lock.File)):
+	case l.bundle != "" && !place.Exists(filepath.Join(l.bundle, lock.File)):
 		return fail.Wrong(fmt.Sprintf("there is no %s in %s: it is no folder that `envfix lock bundle` filled", lock.File, l.bundle),
 			"`envfix lock bundle DIR` fills one, where there is a network")
 	case home == "" && l.profile != "":

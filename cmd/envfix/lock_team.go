@@ -12,6 +12,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/project"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -20,7 +21,7 @@ import (
 
 // teamIn is the team whose lock lies, or shall lie, in dir.
 func teamIn(dir string) *team.Team {
-	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: toolsDir(), Describe: describeTarget, Project: project.Read, Pythons: sync.OnceValue(pythonsHere),
+	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: system.ToolsDir(), Describe: describeTarget, Project: project.Read, Pythons: sync.OnceValue(pythonsHere),
 		Tell: func(line string) { fmt.Fprintln(stderr(), ui.Clean(line)) }}
 }
 

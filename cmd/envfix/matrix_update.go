@@ -190,7 +190,7 @@ func releaseSource(from string) (release.Source, string, error) {
 
 // matrixStore is where a newer matrix lives.
 func matrixStore() release.Store {
-	return release.Store{Dir: filepath.Join(stateDir(), "matrix")}
+	return release.Store{Dir: filepath.Join(system.StateDir(), "matrix")}
 }
 
 // trustedKeys are the lists of keys that may sign: the one compiled in, and the

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"envfix/internal/describe"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/resolver"
 
@@ -52,7 +53,7 @@ func TestPlanFlagsComeBack(t *testing.T) {
 		"profile", "group", "no-lock", "bundle", "kernel", "check-packages", "quick", // of a lock, of Jupyter, of how sure the answer is
 	}
 	p := &plan.Plan{}
-	p.Basis.Facts.Platform.OS, p.Target.Dir = "linux", defaultEnv
+	p.Basis.Facts.Platform.OS, p.Target.Dir = "linux", place.Default
 	rest := func(flag string, set func()) {
 		set()
 		if got := restOf(p); !strings.Contains(got, "--"+flag) {

@@ -14,6 +14,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 	"envfix/internal/text"
 )
 
@@ -88,7 +89,7 @@ func TestToolsAreTheUsersOwn(t *testing.T) {
 	}
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("HOME", "")
-	if got, want := toolsDir(), filepath.Join(me.HomeDir, ".local/state/envfix/tools"); got != want {
+	if got, want := system.ToolsDir(), filepath.Join(me.HomeDir, ".local/state/envfix/tools"); got != want {
 		t.Errorf("without HOME: tools in %s, want %s", got, want)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/apply"
+	"envfix/internal/browser"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/system"
@@ -88,13 +90,17 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if path := c.String("out"); path != "" {
-		noteMade(p.ID)
+		apply.NoteMade(p.ID)
 		if err := writePlan(path, p); err != nil {
 			return err
 		}
 	}
 	if c.Bool("open") {
-		return f.openPage(c.Context, c.App.Writer, p)
+		why, err := browser.Open(c.Context, f.wish, p, c.App.Writer)
+		if why != "" {
+			fmt.Fprintf(stderr(), "envfix: %s: open the address above in a browser\n", why)
+		}
+		return err
 	}
 	view.here, view.args = hereArgs(view.args, p), nextArgs(view.args, p)
 	if err := view.show(c.App.Writer, p); err != nil {
@@ -140,11 +146,11 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if b, err := plan.Encode(p); err == nil {
 			warnHidden(string(b))
 		}
-		return writeForm(w, text.Form("%s%s", write(p), kernelScript(v.kernel, p.Interpreter(), v.ps1)), "`--json` has no such limit")
+		return writeForm(w, text.Form("%s%s", write(p), ui.KernelScript(v.kernel, p.Interpreter(), v.ps1)), "`--json` has no such limit")
 	}
 	look := style(w)
 	look.Verbose = v.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look)+kernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look)+ui.Here(v.here, look))
+	_, err := io.WriteString(w, ui.Plan(p, look)+ui.KernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look)+ui.Here(v.here, look))
 	return err
 }
 

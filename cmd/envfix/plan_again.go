@@ -11,6 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 )
@@ -104,7 +105,7 @@ func restOf(p *plan.Plan) string {
 	t := p.Target
 	t.InPlace = t.InPlace && p.Basis.Facts.Platform.OS == "linux" // elsewhere there is no other way
 	argv = slices.Concat(argv, describe.Words(p.Basis.Request).Args(), describe.Args(append(targetTable(), carryTable()...), t))
-	if p.Target.Dir != defaultEnv {
+	if p.Target.Dir != place.Default {
 		argv = append(argv, "--env", p.Target.Dir)
 	}
 	return "`" + text.Command(argv...) + "`"

@@ -8,13 +8,16 @@ import (
 	"slices"
 
 	"envfix/internal/apply"
+	"envfix/internal/bring"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/project"
 	"envfix/internal/say"
+	"envfix/internal/system"
 	"envfix/resolver"
 )
 
@@ -72,7 +75,9 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Target, err = f.where(q.Machine); err != nil {
 		return q, w, err
 	}
-	f.fromNothing(ctx, q.Machine, &q.Target)
+	if f.machine.facts == "" && (!f.machine.elsewhere() || f.machine.mode == carriesOut) {
+		bring.FromNothing(ctx, q.Machine, &q.Target, defaultIndex, f.machine.mode != examines)
+	}
 	if err = asOf(&q, q.Target.AsOf); err != nil {
 		return q, w, err
 	}
@@ -82,7 +87,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	}
 	q.Wish = f.remembered(described)
 	// what is installed in another environment, on another machine or in the system is not in the new one
-	q.Apart = f.machine.facts == "" && (f.machine.elsewhere() || !isEnvDir(q.Target.Dir))
+	q.Apart = f.machine.facts == "" && (f.machine.elsewhere() || !place.IsEnv(q.Target.Dir))
 	w.Tools = func(h machine.Machine) machine.Machine { return f.withOwnTools(ctx, h) }
 	w.Lock = f.lockedPlan
 	w.Propose = func(q planning.Question) *planning.Proposal { return f.proposed(ctx, q, described) }
@@ -109,7 +114,7 @@ func (f planFlags) remembered(described bool) *plan.Wish {
 // madeWith is what was asked for when the environment in use was made; nil: nothing that
 // no file says.
 func (f planFlags) madeWith() *plan.Wish {
-	dir, _, err := environment(f.target.env)
+	dir, _, err := place.Environment(f.target.env)
 	if err != nil {
 		return nil
 	}
@@ -140,7 +145,7 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 	if f.machine.elsewhere() && f.machine.mode != carriesOut { // what is below this home is not there
 		return h
 	}
-	uv := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	uv := filepath.Join(system.ToolsDir(), "uv", "bin", "uv")
 	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {
 		return h
 	}

@@ -112,7 +112,7 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 
 // uvHere is the uv on PATH, else the one that an earlier plan put into envfix's own tools.
 func uvHere() (path string, missing bool) {
-	own := filepath.Join(toolsDir(), "uv", "bin", "uv")
+	own := filepath.Join(system.ToolsDir(), "uv", "bin", "uv")
 	path, err := system.OnPath("uv")
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 
 	"envfix/internal/clone"
 	"envfix/internal/fail"
+	"envfix/internal/place"
 	"envfix/internal/ui"
 )
 
@@ -67,9 +68,9 @@ func (f *planFlags) project(named bool) error {
 	dir := f.wish.Arguments[i]
 	f.wish.Arguments = slices.Delete(slices.Clone(f.wish.Arguments), i, i+1)
 	if !named {
-		f.target.place = placeHere()
-		if f.target.env = filepath.Join(cmp.Or(f.wish.Home, dir), defaultEnv); f.target.env != defaultEnv {
-			f.target.place = placeNamed(f.target.env)
+		f.target.place = place.Here()
+		if f.target.env = filepath.Join(cmp.Or(f.wish.Home, dir), place.Default); f.target.env != place.Default {
+			f.target.place = place.Named(f.target.env)
 		}
 		f.machine.env = f.target.env
 	}

@@ -34,10 +34,10 @@ func rollbackAction(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return fail.Wrong("`envfix rollback` takes one ID at most", "`envfix history` lists them")
 	}
-	env := placeOf(c).forPlan().dir
+	env := placeOf(c).ForPlan().Dir
 	var before string
 	var g apply.Generation
-	if err := opened(env, func(e *apply.Env) (err error) {
+	if err := apply.Opened(env, func(e *apply.Env) (err error) {
 		before = e.Current()
 		g, err = e.Rollback(c.Args().First())
 		return err
@@ -45,7 +45,7 @@ func rollbackAction(c *cli.Context) error {
 		return err
 	}
 	what := say.Either(g.Adopted, "what was there before envfix", "torch "+g.Torch)
-	defer dropKernels(env)
+	defer apply.DropKernels(env, stderr())
 	fmt.Fprintf(stderr(), "envfix: %s is %s again (%s)\n", ui.Clean(env), ui.Clean(what), ui.Clean(g.ID))
 	if g.Adopted {
 		fmt.Fprintln(stderr(), "envfix: nothing of it was proven here: `envfix doctor` says whether it works")

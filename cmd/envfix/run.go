@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/place"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -155,10 +156,10 @@ func self() string {
 
 func runJob(f runFlags) error {
 	besideJob()
-	if w := placeHere().bypassed(f.argv[0]); w != "" {
+	if w := place.Here().Bypassed(f.argv[0]); w != "" {
 		fmt.Fprint(stderr(), ui.Hang("envfix: ", w))
 	}
-	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: stateDir(),
+	t, ended, err := observe.Run(observe.Options{Command: f.argv, Env: os.Environ(), Self: self(), State: system.StateDir(),
 		NoProbe: f.noProbe, Try: f.try, Deep: f.deep, DieToo: f.dieToo})
 	name := ui.Clean(f.argv[0])
 	switch {

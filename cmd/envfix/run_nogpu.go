@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
+	"envfix/internal/place"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -20,7 +21,7 @@ func diagnose(t *verdict.Trace, argv []string) *verdict.Diagnosis {
 	ctx, cancel := context.WithTimeout(context.Background(), diagnosisLimit)
 	defer cancel()
 	env := jobEnv(t, argv)
-	report, err := judged(ctx, place{}, env)
+	report, err := judged(ctx, place.Place{}, env)
 	if err != nil || report.OK || len(report.Findings) == 0 {
 		return nil
 	}
@@ -50,6 +51,6 @@ func jobEnv(t *verdict.Trace, argv []string) string {
 			dirs = append(dirs, filepath.Dir(filepath.Dir(program)))
 		}
 	}
-	env, _ := xslices.Find(dirs, isEnvDir)
+	env, _ := xslices.Find(dirs, place.IsEnv)
 	return env
 }

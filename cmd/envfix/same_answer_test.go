@@ -19,6 +19,7 @@ import (
 	"envfix/internal/mcpserver"
 	"envfix/internal/page"
 	"envfix/internal/pep508"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/matrix"
@@ -183,7 +184,7 @@ func (d *drawnCase) args() []string { return append(d.words.Args(), "--python", 
 // check asks all of them.
 func (d *drawnCase) check(t *testing.T) {
 	want := d.planned(t, "--facts", "facts.json")
-	facts := planFlags{machine: machineFlags{facts: "facts.json", words: describe.Machine{Whole: true}}, target: placeFlags{place: place{dir: defaultEnv}, env: defaultEnv}}
+	facts := planFlags{machine: machineFlags{facts: "facts.json", words: describe.Machine{Whole: true}}, target: placeFlags{place: place.Place{Dir: place.Default}, env: place.Default}}
 	var home bytes.Buffer
 	err := facts.home(t.Context(), &home)
 	if says := strings.Join(strings.Fields(home.String()), " "); want.decision == "refused" && err == nil && strings.Contains(says, "`envfix apply` shows the plan") ||

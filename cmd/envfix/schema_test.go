@@ -32,7 +32,7 @@ var answers = []struct {
 	name, about string
 	value       any
 }{
-	{"apply", "what `envfix apply --json` did", applyAnswer{}},
+	{"apply", "what `envfix apply --json` did", apply.Answer{}},
 	{"doctor", "what `envfix doctor --json` found", doctor.Report{}},
 	{"doctor-all", "every Python environment of a machine: `envfix doctor --all --json`", doctor.Environments{}},
 	{"doctor-fix", "what `envfix doctor --fix --json` found and mended", doctorFixAnswer{}},

@@ -26,7 +26,7 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	t := f.target.Target
 	t.Dir, t.Manager, t.InPlace = f.target.env, f.wish.Manager, t.InPlace || h.Platform.OS != "linux"
 	if !f.machine.elsewhere() {
-		f.target.place.forPlan().target(&t)
+		f.target.place.ForPlan().Note(&t)
 	}
 	if err := f.carry(h, &t); err != nil {
 		return t, err

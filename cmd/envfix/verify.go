@@ -14,6 +14,7 @@ import (
 	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/ui"
@@ -59,7 +60,7 @@ EXIT STATUS
 
 // verifyFlags are those of `envfix verify`.
 type verifyFlags struct {
-	place
+	place.Place
 	quick bool
 	gpus  int // that must compute; below 0: as many as were proved
 	json  bool
@@ -67,8 +68,8 @@ type verifyFlags struct {
 
 func verifyAction(c *cli.Context) error {
 	m := matrixFor()
-	f := verifyFlags{place: placeOf(c), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
-	dir, bin, err := environment(f.place.dir)
+	f := verifyFlags{Place: placeOf(c), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
+	dir, bin, err := place.Environment(f.Place.Dir)
 	if failed := (*fail.Error)(nil); c.Bool("static") && errors.As(err, &failed) {
 		failed.Host, _ = os.Hostname() // a node without one is a row of `envfix fleet report` too
 	}
@@ -76,7 +77,7 @@ func verifyAction(c *cli.Context) error {
 		return err
 	}
 	if !f.json && !c.Bool("static") {
-		if _, err := fmt.Fprintln(c.App.Writer, f.place.line()); err != nil {
+		if _, err := fmt.Fprintln(c.App.Writer, f.Place.Line()); err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 		return &fail.Error{Code: fail.Verify, Text: "torch does not import", Details: apply.Compare(plan.Verify{}, proof),
 			Hints: []string{"`envfix doctor` looks for the cause"}}
 	}
-	here := thisMachine(ctx, f.dir, false)
+	here := thisMachine(ctx, f.Dir, false)
 	want, known := expected(m, here, proof)
 	if slices.ContainsFunc(here.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.NVIDIA && g.Visible }) {
 		want.OnGPU = builtForGPU(dir, others)
@@ -129,7 +130,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	if len(wrong) > 0 {
 		return &fail.Error{
 			Code:    fail.Verify,
-			Text:    fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.dir)),
+			Text:    fmt.Sprintf("%s in %s does not prove itself", strings.TrimSpace(modules[0]+" "+ui.Clean(proof.Torch)), ui.Clean(f.Dir)),
 			Details: wrong,
 			Hints:   []string{"`envfix doctor` looks for the cause"},
 		}

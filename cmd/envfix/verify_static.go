@@ -13,6 +13,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/place"
 	"envfix/internal/planning"
 	"envfix/internal/probe"
 	"envfix/internal/ui"
@@ -36,7 +37,7 @@ type staticAnswer struct {
 // and asks the resolver whether the build still runs here. It prints one line.
 func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir string, w io.Writer) error {
 	proved := apply.ProvedOf(dir)
-	h := thisMachine(ctx, f.place.dir, false)
+	h := thisMachine(ctx, f.Place.Dir, false)
 	host, _ := os.Hostname() // where it has none, whoever collects this names it
 	a := staticAnswer{Format: 1, Host: host, Class: json.RawMessage(h.ClassLine())}
 	switch {
@@ -55,7 +56,7 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	}
 	code := fail.Verify
 	if proved == nil && len(a.Wrong) == 0 { // what envfix did not make is examined as doctor does
-		r, err := judged(ctx, f.place, dir)
+		r, err := judged(ctx, f.Place, dir)
 		if err != nil {
 			return err
 		}
@@ -75,11 +76,11 @@ func verifyStatic(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir stri
 	case proved == nil:
 		text = "nothing is wrong with it, as far as its files, the driver and the GPUs tell; what it proved was not recorded"
 	}
-	return answer(w, f.json, a, fmt.Sprintf("envfix: %s: %s\n", ui.Clean(f.place.dir), ui.Clean(text)), fail.CodeIf(!a.OK, code))
+	return answer(w, f.json, a, fmt.Sprintf("envfix: %s: %s\n", ui.Clean(f.Place.Dir), ui.Clean(text)), fail.CodeIf(!a.OK, code))
 }
 
 // judged is what doctor says of an environment on this machine.
-func judged(ctx context.Context, at place, dir string) (doctor.Report, error) {
+func judged(ctx context.Context, at place.Place, dir string) (doctor.Report, error) {
 	var f doctorFlags
 	f.plan.machine.env, f.plan.target.place = dir, at
 	r, _, err := f.report(ctx)

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
 	"envfix/internal/say"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -68,7 +69,7 @@ func watchAction(c *cli.Context) error {
 		return err
 	}
 	besideJob()
-	w, err := observe.StartWatch(observe.Options{Self: self(), State: stateDir(), Env: os.Environ()}, f.pid)
+	w, err := observe.StartWatch(observe.Options{Self: self(), State: system.StateDir(), Env: os.Environ()}, f.pid)
 	if err != nil {
 		return fail.New(fail.Failed, err.Error(), "`envfix watch` lists the processes that use a GPU")
 	}

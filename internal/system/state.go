@@ -1,4 +1,4 @@
-package main
+package system
 
 import (
 	"os"
@@ -6,10 +6,15 @@ import (
 	"path/filepath"
 )
 
-// stateDir is envfix's directory of state: below XDG_STATE_HOME, or ~/.local/state.
+func HomeDir() string {
+	home, _ := os.UserHomeDir()
+	return home
+}
+
+// StateDir is envfix's directory of state: below XDG_STATE_HOME, or ~/.local/state.
 // Programs in it are run, so without HOME it is the home of the user database, and
 // never one below /tmp.
-func stateDir() string {
+func StateDir() string {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
@@ -24,5 +29,5 @@ func stateDir() string {
 	return filepath.Join(state, "envfix")
 }
 
-// toolsDir is where envfix keeps tools of its own, such as uv.
-func toolsDir() string { return filepath.Join(stateDir(), "tools") }
+// ToolsDir is where envfix keeps tools of its own, such as uv.
+func ToolsDir() string { return filepath.Join(StateDir(), "tools") }

@@ -1,4 +1,5 @@
-package main
+// Package browser opens the web page at a question.
+package browser
 
 import (
 	"context"
@@ -18,34 +19,32 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/project"
 	"envfix/internal/system"
-	"envfix/internal/ui"
+	"envfix/internal/text"
 )
 
-// openPage opens the web page at the question that p answers: what it needs to know of
-// the machine stands behind the # of the address, which no browser sends anywhere.
-func (f planFlags) openPage(ctx context.Context, w io.Writer, p *plan.Plan) error {
+// Open opens the web page at the question that p answers: what it needs to know of
+// the machine stands behind the # of the address, which no browser sends anywhere. The address is
+// written to w; why says why no browser has it, "" one has.
+func Open(ctx context.Context, wish project.Wish, p *plan.Plan, w io.Writer) (why string, err error) {
 	page, err := pageAddress()
 	if err != nil {
-		return err
+		return "", err
 	}
 	page.Fragment, page.RawFragment = "", ""
-	address := page.String() + "#" + f.fragment(p)
+	address := page.String() + "#" + fragment(wish, p)
 	target := address
 	if page.Scheme == "file" {
 		// Openers of the desktop drop what follows the # of a file.
 		if target, err = redirect(address); err != nil {
-			return err
+			return "", err
 		}
 	}
-	if _, err := fmt.Fprintln(w, ui.Clean(address)); err != nil {
-		return err
+	if _, err := fmt.Fprintln(w, text.Escape(address)); err != nil {
+		return "", err
 	}
-	why := openIn(ctx, browserHere(), target)
-	if why != "" {
-		fmt.Fprintf(stderr(), "envfix: %s: open the address above in a browser\n", why)
-	}
-	return nil
+	return openIn(ctx, browserHere(), target), nil
 }
 
 // pageAddress is where the page is: ENVFIX_PAGE, else what was installed with the
@@ -68,7 +67,7 @@ func pageAddress() (*url.URL, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return nil, fail.Wrong("the web page is not here: "+ui.Clean(file)+" is no file",
+		return nil, fail.Wrong("the web page is not here: "+text.Escape(file)+" is no file",
 			"`make site` builds it as dist/envfix.html", "ENVFIX_PAGE names it: a file, or the https:// address where you serve dist/site")
 	}
 	file = filepath.ToSlash(file)
@@ -80,7 +79,7 @@ func pageAddress() (*url.URL, error) {
 
 // fragment is the question in the words of the page: the machine's class and the wish,
 // no name, path or id of the machine.
-func (f planFlags) fragment(p *plan.Plan) string {
+func fragment(w project.Wish, p *plan.Plan) string {
 	h := p.Basis.Facts.Class()
 	h.GPUs = p.Basis.Facts.GPUs // all of them, not two of a kind
 	d := describe.Of(h)
@@ -88,17 +87,17 @@ func (f planFlags) fragment(p *plan.Plan) string {
 		d.OS = ""
 	}
 	q := url.Values{"gpu": d.GPUs}
-	python := f.wish.Python
+	python := w.Python
 	if python == "" && hasPython(h, p.Python) {
 		python = p.Python
 	}
-	for name, value := range map[string]string{"driver": d.Driver, "os": d.OS, "arch": d.Arch, "libc": d.Libc, "python": python, "cuda": f.wish.CUDA,
-		"build": f.wish.Build, "manager": f.wish.Manager, "only_index": f.wish.OnlyIndex, "gpus": f.wish.GPUs} {
+	for name, value := range map[string]string{"driver": d.Driver, "os": d.OS, "arch": d.Arch, "libc": d.Libc, "python": python, "cuda": w.CUDA,
+		"build": w.Build, "manager": w.Manager, "only_index": w.OnlyIndex, "gpus": w.GPUs} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	for name, set := range map[string]bool{"cpu": f.wish.CPU, "jit": f.wish.JIT} {
+	for name, set := range map[string]bool{"cpu": w.CPU, "jit": w.JIT} {
 		if set {
 			q.Set(name, "1")
 		}
@@ -117,7 +116,7 @@ func hasPython(h machine.Machine, version string) bool {
 
 // redirect writes, for this user alone, a page that leads to an address.
 func redirect(address string) (string, error) {
-	path := filepath.Join(stateDir(), "open.html")
+	path := filepath.Join(system.StateDir(), "open.html")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fail.Wrap(fail.Failed, err)
 	}
@@ -159,14 +158,14 @@ func openIn(ctx context.Context, browser []string, target string) (why string) {
 	}
 	c := exec.Command(browser[0], append(browser[1:], target)...)
 	if err := c.Start(); err != nil {
-		return ui.Clean(browser[0]) + " cannot be started"
+		return text.Escape(browser[0]) + " cannot be started"
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	select {
 	case err := <-ended:
 		if err != nil {
-			return ui.Clean(browser[0]) + " failed"
+			return text.Escape(browser[0]) + " failed"
 		}
 	case <-ctx.Done():
 	case <-time.After(2 * time.Second):
