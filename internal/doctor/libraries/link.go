@@ -125,7 +125,14 @@ func noLibcuda(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault
 	v := m.Driver.Version
 	f := out.Find("DRV002", evidence.Proven, evidence.Fact("%s opens %s: it is in no directory that the loader looks into", path.Base(l.By), l.Library), e.From.Driver).
 		Says("the driver's CUDA library %s is not here, though NVML of driver %s answers: CUDA cannot start", l.Library, v)
+	if l.Why != "" {
+		f.At[0] = evidence.Fact("%s is taken for %s", l.Path, l.Library)
+		f.Says("the driver's CUDA library %s cannot be loaded, %s: it is empty, or cut off; CUDA cannot start", l.Path, l.Why)
+	}
 	switch {
+	case l.Why != "" && m.Platform.Environment == machine.Container:
+		f.Do("`rm "+l.Path+"` where the image is built: it is what was left of a file that a container was given, and it stands before the driver's own",
+			"then start the container with `--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility`")
 	case m.Platform.Environment == machine.Container:
 		f.Do("start the container with `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility` (utility alone brings NVML and not CUDA)")
 	case m.Platform.Environment == machine.WSL2:

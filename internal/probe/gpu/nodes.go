@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"cmp"
 	"io/fs"
 	"os"
 	"slices"
@@ -77,9 +76,12 @@ func nodeState(h *sysroot.Host, node string, majors map[string]uint64) string {
 	return closed(h.Real(node))
 }
 
+// nvidiaMajor is the number of the driver's devices where the kernel does not say (its documentation, admin-guide/devices.txt).
+const nvidiaMajor = 195
+
 // majors are the numbers that the kernel gave its drivers of character devices.
 func majors(h *sysroot.Host) map[string]uint64 {
-	out := map[string]uint64{}
+	out := map[string]uint64{"nvidia": nvidiaMajor}
 	for line := range strings.Lines(h.Text("/proc/devices")) {
 		f := strings.Fields(line)
 		if len(f) != 2 || f[0] == "Block" {
@@ -90,7 +92,7 @@ func majors(h *sysroot.Host) map[string]uint64 {
 			if name == "nvidia-frontend" {
 				name = "nvidia"
 			}
-			out[name] = cmp.Or(out[name], n)
+			out[name] = n
 		}
 	}
 	return out

@@ -18,3 +18,13 @@ func TestContainerNodes(t *testing.T) {
 		t.Errorf("given none: %v", got)
 	}
 }
+
+// The number of NVIDIA's devices is fixed, also where the kernel lists no driver of them.
+func TestMajors(t *testing.T) {
+	for text, want := range map[string]uint64{"Character devices:\n  1 mem\n": 195, "Character devices:\n190 nvidia-frontend\n": 190} {
+		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, map[string]string{"proc/devices": text}), OS: "linux"})
+		if got := majors(h)["nvidia"]; got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

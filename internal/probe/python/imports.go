@@ -77,7 +77,7 @@ func Imports(h *sysroot.Host, project string, e Env, venv bool) (out []machine.I
 		out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
 		return true
 	}
-	add(project, machine.InWorkingDir)
+	add(workingDir(h, e, project), machine.InWorkingDir)
 	for dir := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
 		if add(dir, machine.InPythonPath) {
 			out[len(out)-1].Origins = (&variables.Origins{Host: h}).Of("PYTHONPATH", dir)
@@ -97,6 +97,14 @@ func Imports(h *sysroot.Host, project string, e Env, venv bool) (out []machine.I
 		add(site, machine.InEnvironment)
 	}
 	return out
+}
+
+// workingDir is the directory that Python puts first on its search path; "" where it is told not to (PYTHONSAFEPATH, since 3.11).
+func workingDir(h *sysroot.Host, e Env, dir string) string {
+	if h.Env["PYTHONSAFEPATH"] != "" && !slices.Contains([]string{"3.8", "3.9", "3.10"}, e.minor()) {
+		return ""
+	}
+	return dir
 }
 
 // moduleIn is what Python imports under a name from a directory of its search path, or from
@@ -180,7 +188,7 @@ func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 			}
 		}
 	}
-	look(dir, machine.InWorkingDir)
+	look(workingDir(h, e, dir), machine.InWorkingDir)
 	for d := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
 		look(d, machine.InPythonPath)
 	}
