@@ -67,6 +67,15 @@ var liveCases = []liveCase{
 			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
 		}
 	}, "LD003", []string{"both write"}, false},
+	{"packages that this user may not read", func(c *read.Case) {
+		dist(c, "torch-lane", "1.0", "torch")
+		d := &c.Files.Dists[len(c.Files.Dists)-1]
+		d.Absent, d.Files, d.Barred = 3, 9, site+"/torch_lane"
+	}, "PY010", []string{"may not read 3 files of torch-lane", "chmod -R a+rX " + site + "/torch_lane"}, false},
+	{"a source of torch that somebody changed", func(c *read.Case) {
+		dist(c, "torch-lane", "1.0", "torch")
+		c.Files.Dists[len(c.Files.Dists)-1].Rewritten = []string{site + "/torch_lane/__init__.py"}
+	}, "PY011", []string{"torch_lane/__init__.py of torch-lane 1.0 was changed", "--import"}, true},
 	{"a package without a library for this CUDA", func(c *read.Case) {
 		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"10.2", "11.8"}}}
 	}, "PY019", []string{"bitsandbytes has no library for CUDA 12"}, false},

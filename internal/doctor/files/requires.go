@@ -135,6 +135,11 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.check, t.proof = "PY027", evidence.Proven.Exact()
 		t.said = []evidence.Quote{evidence.Fact("%s/WHEEL: %s", d.Info, d.ABI)}
 		t.text = fmt.Sprintf("%s %s is for another system or processor, %s: the environment was made elsewhere", d.Name, d.Version, d.ABI)
+	case d.Barred != "":
+		t.check, t.proof = "PY010", evidence.Proven
+		t.conda = []string{"`sudo chmod -R a+rX " + d.Barred + "`", "or an environment of your own: `envfix apply --env DIR`"}
+		t.said = []evidence.Quote{evidence.Fact("%s: permission denied", d.Barred)}
+		t.text = fmt.Sprintf("this user may not read %d files of %s %s, in %s", d.Absent, d.Name, d.Version, d.Barred)
 	case d.Absent > 0:
 		t.check, t.proof = "PY010", evidence.Proven
 		t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files) +
@@ -167,9 +172,14 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
 		t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
 		if strings.HasSuffix(d.Resized[0], ".py") {
-			t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds zeros: the disk was full, or the power went",
+			t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds what Python does not read: the disk was full, the power went, or somebody changed it",
 				strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
 		}
+	case len(d.Rewritten) > 0:
+		t.soft, t.conda = true, []string{"`envfix doctor --import` has Python say whether it works", "as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.said = text.Each(d.Rewritten[:min(2, len(d.Rewritten))], func(f string) evidence.Quote { return evidence.Fact("%s", f) })
+		t.text = fmt.Sprintf("%s of %s %s was changed after it was installed, and what it does now was not looked at",
+			strings.TrimPrefix(d.Rewritten[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
 	case len(d.Closed) > 0:
 		t.soft, t.conda = true, []string{
 			"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`",

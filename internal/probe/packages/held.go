@@ -242,8 +242,13 @@ func whole(h *sysroot.Host, files []machine.RecordFile, info string) bool {
 const mostHashed = 1 << 28
 
 func hashed(file, want string) bool {
-	sum := sha256.Sum256(sysroot.ReadFile(file, mostHashed))
-	return base64.RawURLEncoding.EncodeToString(sum[:]) == strings.TrimRight(want, "=")
+	return digest(sysroot.ReadFile(file, mostHashed)) == strings.TrimRight(want, "=")
+}
+
+// digest is the hash of a file as RECORD writes it.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // cachedByUV reports whether uv's cache holds this version of a package from the

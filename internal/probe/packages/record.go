@@ -2,11 +2,14 @@ package packages
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -105,7 +108,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 	}
 	site, own := path.Dir(info), path.Base(info)+"/RECORD"
 	var itself bool
-	dirs := map[string]map[string]bool{} // the names in each directory
+	c := comparison{h, d, modified(h, info+"/RECORD").Add(settled), byPip, map[string]map[string]bool{}, 0}
 	for _, f := range machine.ReadRecord(data) {
 		switch {
 		case f.Path == own:
@@ -120,7 +123,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 		if isLibrary(f.Path) {
 			d.Libraries = append(d.Libraries, f.Path)
 		}
-		compare(h, d, dirs, site+"/"+path.Clean(f.Path), f.Size, byPip)
+		c.compare(site+"/"+path.Clean(f.Path), f)
 	}
 	if !itself && byPip { // it lists itself, by its specification
 		d.Record = "cut off"
@@ -139,27 +142,116 @@ func isLibrary(file string) bool {
 	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
 }
 
-func compare(h *sysroot.Host, d *machine.DistFiles, dirs map[string]map[string]bool, file string, size int64, byPip bool) {
+// A comparison is that of one distribution's RECORD with the disk.
+type comparison struct {
+	h     *sysroot.Host
+	d     *machine.DistFiles
+	after time.Time // what is younger was written to since
+	byPip bool
+	dirs  map[string]map[string]bool // the names in each directory
+	read  int                        // sources that were read for their hash
+}
+
+func (c *comparison) compare(file string, f machine.RecordFile) {
+	h, d := c.h, c.d
 	dir, name := path.Split(file)
-	names, read := dirs[dir]
+	names, read := c.dirs[dir]
 	if !read { // one directory costs less than a question for each of its files
 		names = map[string]bool{}
 		for _, name := range h.Unsorted(dir) {
 			names[name] = true
 		}
-		dirs[dir] = names
+		c.dirs[dir] = names
 	}
 	switch {
 	case !names[name] && (len(names) > 0 || !h.Exists(file)): // a directory may be one that cannot be listed
+		for at := file; refused(h, at); at = path.Dir(at) {
+			d.Barred = text.Printable(path.Dir(at))
+		}
 		d.Absent++
 		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
 			d.Missing = append(d.Missing, text.Printable(file))
 		}
 	case path.Base(dir) == "bin" && h.Root == "" && h.OS != "windows" && path.Ext(name) == "" && !h.IsProgram(file) && python.TorchSet().MatchString(d.Name):
 		d.Closed = append(d.Closed, text.Printable(file))
-	case byPip && size > 0 && len(d.Resized) < sysroot.MaxNamed && altered(h, file, size, strings.Count(file[len(path.Dir(d.Info)):], "/")):
-		d.Resized = append(d.Resized, text.Printable(file))
+	case c.byPip && f.Size > 0 && len(d.Resized) < sysroot.MaxNamed:
+		i, err := os.Stat(h.Real(file))
+		switch depth := strings.Count(file[len(path.Dir(d.Info)):], "/"); {
+		case err != nil:
+		case altered(h, file, i, f.Size, depth):
+			d.Resized = append(d.Resized, text.Printable(file))
+		case depth <= 3 && isSource(file) && i.ModTime().After(c.after):
+			c.rewritten(file, f.Hash)
+		}
 	}
+}
+
+// refused reports whether a directory above a file may not be entered.
+func refused(h *sysroot.Host, file string) bool {
+	_, err := os.Stat(h.Real(file))
+	return errors.Is(err, fs.ErrPermission)
+}
+
+// mostRead bounds the sources whose hashes are taken: a copy that kept no times has all of them younger.
+const mostRead = 100
+
+// rewritten looks at a source that importing the package may run, and that was written to after it was installed.
+func (c *comparison) rewritten(file, hash string) {
+	sum, known := strings.CutPrefix(hash, "sha256=")
+	if !known || c.read == mostRead {
+		return
+	}
+	c.read++
+	switch code := c.h.Bytes(file, sysroot.MaxFile); {
+	case digest(code) == sum:
+	case closes(code):
+		c.d.Rewritten = append(c.d.Rewritten, text.Printable(file))
+	default:
+		c.d.Resized = append(c.d.Resized, text.Printable(file))
+	}
+}
+
+// closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, and
+// it holds no marks of a merge.
+func closes(code []byte) bool {
+	var open []byte
+	for i := 0; i < len(code); i++ {
+		switch b := code[i]; b {
+		case 0:
+			return false
+		case '#':
+			for i+1 < len(code) && code[i+1] != '\n' {
+				i++
+			}
+		case '"', '\'':
+			quote := []byte{b}
+			if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(code[i:], triple) {
+				quote = triple
+			}
+			for i += len(quote); i < len(code) && !bytes.HasPrefix(code[i:], quote); i++ {
+				if code[i] == '\\' {
+					i++
+				} else if code[i] == '\n' && len(quote) == 1 {
+					return false
+				}
+			}
+			if i += len(quote) - 1; i >= len(code) {
+				return false
+			}
+		case '(', '[', '{':
+			open = append(open, b)
+		case ')', ']', '}':
+			if len(open) == 0 || b-open[len(open)-1] > 2 { // each stands one or two after its partner
+				return false
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return len(open) == 0 && !bytes.Contains(code, []byte("\n<<<<<<< "))
+}
+
+func isSource(file string) bool {
+	return strings.HasSuffix(file, ".py") && !strings.Contains(file, "/test")
 }
 
 // block is what a file is written by: one that was cut off ends with a whole one.
@@ -168,15 +260,10 @@ const block = 4096
 // altered reports whether a file is not the one of that size which was installed: a library of
 // another size; a source that is empty or cut off, which somebody's own changes are not, or
 // that holds zeros after a loss of power. Those that are deep in a package are not opened.
-func altered(h *sysroot.Host, file string, size int64, depth int) bool {
-	source := strings.HasSuffix(file, ".py") && !strings.Contains(file, "/test")
-	if !source && !isLibrary(file) {
-		return false
-	}
-	i, err := os.Stat(h.Real(file))
+func altered(h *sysroot.Host, file string, i os.FileInfo, size int64, depth int) bool {
 	switch {
-	case err != nil || !source:
-		return err == nil && size != i.Size()
+	case !isSource(file):
+		return isLibrary(file) && size != i.Size()
 	case i.Size() < size:
 		return i.Size()%block == 0
 	}

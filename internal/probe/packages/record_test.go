@@ -1,9 +1,13 @@
 package packages
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"envfix/internal/machine"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/testenv"
@@ -46,9 +50,41 @@ func TestAltered(t *testing.T) {
 		"empty.py": {10, true}, "cut.py": {int64(len(long)), true}, "zeros.py": {3, true}, "mine.py": {10, false}, "p/longer.py": {int64(len(long)), false},
 		"test/none.py": {10, false}, "l.so": {2, true}, "gone.py": {2, false},
 	} {
-		if got := altered(h, "/s/"+name, c.size, 1); got != c.want {
+		i, err := os.Stat(h.Real("/s/" + name))
+		if got := err == nil && altered(h, "/s/"+name, i, c.size, 1); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// A source that was written to after its package was installed is told, one that Python does not read apart from one that it does.
+func TestRewritten(t *testing.T) {
+	const info, whole = "/s/torch-2.15.0.dist-info", "x = 1\n"
+	files := map[string]string{
+		"same": whole, "mine": "x = (1,\n     \"]\")  # 'mine\n", "doc": "'''it's \\''' {\n'''\n", "cut": "x = (1,\n", "merge": "x\n<<<<<<< HEAD\n",
+		"quote": "x = 'it\n", "wrong": "x = (1]\n", "old": "y = (", "a/b/c/deep": "y = (",
+	}
+	root, record := t.TempDir(), ""
+	for name, code := range files {
+		record += "torch/" + name + ".py,sha256=" + digest([]byte(whole)) + ",1\n"
+		testenv.Write(t, root+"/s/torch/"+name+".py", code)
+	}
+	testenv.Write(t, root+info+"/RECORD", record)
+	long := time.Now().Add(-time.Hour)
+	for _, file := range []string{info + "/RECORD", "/s/torch/old.py"} {
+		if err := os.Chtimes(root+file, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := machine.DistFiles{Info: info, Installer: "uv"}
+	checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, info)
+	slices.Sort(d.Rewritten)
+	slices.Sort(d.Resized)
+	if want := []string{"/s/torch/doc.py", "/s/torch/mine.py"}; !slices.Equal(d.Rewritten, want) {
+		t.Errorf("rewritten: %v, want %v", d.Rewritten, want)
+	}
+	if want := []string{"/s/torch/cut.py", "/s/torch/merge.py", "/s/torch/quote.py", "/s/torch/wrong.py"}; !slices.Equal(d.Resized, want) {
+		t.Errorf("not to be read: %v, want %v", d.Resized, want)
 	}
 }
 
