@@ -15,7 +15,7 @@ import (
 type Answer struct {
 	Python   string            `json:"python"`             // "": the matrix chooses
 	Limits   []string          `json:"limits,omitempty"`   // beside the project's own: "torch==2.8.0"
-	Brought  []string          `json:"brought,omitempty"`  // packages that others bring and whose build the matrix chooses
+	Brought  []string          `json:"brought,omitempty"`  // what others bring and whose build the matrix chooses: "tilelang==0.1.12"
 	Plain    []string          `json:"plain,omitempty"`    // packages that are installed as they are asked for: the matrix is not asked
 	Aside    []string          `json:"aside,omitempty"`    // packages that are not installed
 	Build    []Source          `json:"build,omitempty"`    // what has to be built
@@ -34,15 +34,18 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 	if a.Python != "" {
 		r.Python = a.Python
 	}
-	for _, limit := range a.Limits {
-		if q, err := pep508.Parse(limit, resolver.OfOthers); err == nil && !slices.Contains(a.Plain, q.Name) {
-			r.Requirements = append(r.Requirements, q)
+	r.Requirements = slices.Concat(r.Requirements, a.others(a.Limits), a.others(a.Brought))
+	return r
+}
+
+// others are requirements that nobody asked for, without what the matrix is not asked about.
+func (a *Answer) others(lines []string) (out []pep508.Requirement) {
+	for _, line := range lines {
+		if q, err := pep508.Parse(line, resolver.OfOthers); err == nil && !slices.Contains(a.Plain, q.Name) {
+			out = append(out, q)
 		}
 	}
-	for _, name := range a.Brought {
-		r.Requirements = append(r.Requirements, pep508.Requirement{Name: name, Text: name, From: resolver.OfOthers})
-	}
-	return r
+	return out
 }
 
 // Installed is what is asked for without what is set aside.

@@ -1,10 +1,13 @@
 package propose
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"envfix/internal/version"
 	"envfix/resolver"
 )
 
@@ -74,5 +77,41 @@ func TestBroughtLinked(t *testing.T) {
 	}
 	if a := propose(t, l, request(t, "torch", "trainer")); !asked || a.Versions["kernels"] != "1.0" || len(a.Brought) != 1 {
 		t.Errorf("%v, %+v", asked, a)
+	}
+}
+
+// What others bring is held at the version that they ask for: a newer one that the matrix
+// would choose does not go with them. Where no build of that one computes here, it stays as
+// it is asked for, and that is said.
+func TestBroughtVersion(t *testing.T) {
+	f := files{}
+	f.wheel("kernels", "1.0", "py3-none-any")
+	f.wheel("kernels", "2.0", "py3-none-any")
+	f.wheel("trainer", "1.0", "py3-none-any", "kernels<2")
+	l := asks(t, f)
+	l.Linked = func(name string) bool { return name == "kernels" }
+	all, oldest := l.Resolve, "1"
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		c := *all(r)
+		if asksFor(r, "kernels") {
+			c.Packages = maps.Clone(c.Packages)
+			for _, v := range []string{"2.0", "1.0"} {
+				at, _ := version.ParsePython(v)
+				if specOf(r, "kernels").Admits(at) && v >= oldest {
+					c.Packages["kernels"] = v
+					return &c
+				}
+			}
+			return nil
+		}
+		return &c
+	}
+	r := request(t, "torch", "trainer")
+	if a := propose(t, l, r); a.Versions["kernels"] != "1.0" || !slices.Equal(a.Brought, []string{"kernels==1.0"}) || len(a.Plain) > 0 {
+		t.Errorf("%+v", a)
+	}
+	oldest = "2"
+	if a := propose(t, l, r); a.Versions["kernels"] != "1.0" || a.Refused != "" || !strings.Contains(strings.Join(a.Said, "; "), "kernels stays as the other packages ask for it") {
+		t.Errorf("%+v", a)
 	}
 }

@@ -232,10 +232,13 @@ func (l *Loop) at(ctx context.Context, a *Answer, r resolver.Request, builds boo
 			if err, on := l.refused(ctx, &c, best, err); !on {
 				return err
 			}
-		case l.brings(a, r, best, versions): // the matrix chooses their builds
+		case l.brings(a, r, best, versions, false): // the matrix chooses their builds
 		default:
 			a.Versions = versions
 			if c.loosened || !l.behind(ctx, a, r) {
+				if l.brings(a, r, best, versions, true) {
+					continue
+				}
 				return nil
 			}
 			c.loosened, c.fallback = true, a.clone()

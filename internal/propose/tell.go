@@ -35,7 +35,7 @@ func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose stri
 		}
 		chosen[name] = true
 	}
-	for _, q := range a.Installed(r).Requirements {
+	for _, q := range append(a.Installed(r).Requirements, a.others(a.Brought)...) {
 		switch {
 		case q.URL != "" && !strings.HasSuffix(strings.Split(q.URL, "#")[0], ".whl"):
 			a.say("not checked: %s, which comes from an address", text.Cut(q.Text, 80))
@@ -45,6 +45,11 @@ func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose stri
 		default:
 			q.Label = ""
 			j.lines = append(j.lines, q.Line())
+		}
+	}
+	for _, name := range a.Plain {
+		if ask := c.Ask[name]; ask != "" && !asksFor(r, name) { // what packages of the request bring, and the matrix asks for
+			j.lines = append(j.lines, ask)
 		}
 	}
 	j.lines = append(append(j.lines, last...), c.Holds...)

@@ -19,21 +19,30 @@ import (
 
 // brings adds to an answer what uv found that others require and whose build matters:
 // torch's family, frameworks and what is linked against a CUDA, of which the matrix chose
-// none. What has no build that goes with the rest stays as it is found. It reports whether the matrix has to be
-// asked again.
-func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string) bool {
+// none, or with held another version than was found; of the version that was found, as far as
+// one of it runs here. What has no build that goes with the rest stays as it is found. It
+// reports whether the matrix has to be asked again.
+func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string, held bool) bool {
 	before := len(a.Brought)
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		_, chosen := c.Packages[name]
+		at, bad := version.ParsePython(versions[name])
 		for _, ask := range c.Ask { // under the name of its CUDA
-			q, err := pep508.Parse(ask, "")
-			chosen = chosen || err == nil && q.Name == name
+			if q, err := pep508.Parse(ask, ""); err == nil && q.Name == name {
+				chosen = !held || asksFor(r, name) || bad != nil || q.Spec.Admits(at)
+			}
 		}
-		if !chosen && !asksFor(r, name) && !slices.Contains(a.Brought, name) && (family(name) || l.Framework(name) || l.Linked(name)) {
+		has := r
+		has.Requirements = slices.Concat(r.Requirements, a.others(a.Brought))
+		if chosen || asksFor(has, name) || slices.Contains(a.Plain, name) || !family(name) && !l.Framework(name) && !l.Linked(name) {
+			continue
+		}
+		for _, line := range []string{name + "==" + versions[name], name} {
 			b := a.clone()
-			b.Brought = append(b.Brought, name)
-			if family(name) || l.Resolve(b.Judged(r)) != nil {
+			b.Brought = append(b.Brought, line)
+			if family(name) && line == name || !family(name) && l.Resolve(b.Judged(r)) != nil {
 				a.Brought = b.Brought
+				break
 			}
 		}
 	}
@@ -100,9 +109,9 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 			continue
 		}
 		b := a.clone()
-		b.Limits = append(b.Limits, q.Name+"<"+chosen)
+		b.Brought, b.Limits = nil, append(b.Limits, q.Name+"<"+chosen) // an older one brings others
 		if best := l.Resolve(b.Judged(r)); best != nil && best.Packages[q.Name] != chosen {
-			a.Limits = b.Limits
+			a.Brought, a.Limits = nil, b.Limits
 			a.say("%s before %s, which does not go with the rest", q.Name, chosen)
 			return true
 		}
@@ -111,13 +120,20 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 }
 
 // plainly leaves frameworks of which uv speaks as the project's file asks for them, where
-// it is the matrix that asks for more: their build for the GPU. It reports whether it did.
+// it is the matrix that asks for more: their build for the GPU; and what others bring, as they
+// ask for it, for without a build of it all went. It reports whether it did.
 func (l *Loop) plainly(a *Answer, r resolver.Request, c *resolver.Choice, no *refusal) bool {
 	before := len(a.Plain)
 	for _, q := range r.Requirements {
 		if q.From != "" && c.Ask[q.Name] != "" && len(q.Extras) == 0 && l.Framework(q.Name) && no.names(q.Name) {
 			a.Plain = xslices.Add(a.Plain, q.Name)
 			a.say("%s stays as it is asked for: %s does not go with the rest, and on the GPU it may not run", q.Name, c.Ask[q.Name])
+		}
+	}
+	for _, q := range a.others(a.Brought) {
+		if !family(q.Name) {
+			a.Plain = append(a.Plain, q.Name)
+			a.say("%s stays as the other packages ask for it: no build of it for this GPU goes with them, and on the GPU it may not run", q.Name)
 		}
 	}
 	return len(a.Plain) > before
