@@ -68,10 +68,20 @@ func (d Machine) overrideOS(h *machine.Machine) error {
 	}
 	if os != h.Platform.OS {
 		elsewhere(h, os, environment)
-	} else if environment == machine.WSL2 || h.Platform.Environment == machine.WSL2 {
+	} else if (environment == machine.WSL2) != (h.Platform.Environment == machine.WSL2) {
 		h.Platform.Environment = environment
+		d.withoutItsFiles(h)
 	}
 	return nil
+}
+
+// withoutItsFiles leaves of the machine at hand what another one like it has too: its
+// programs and files are not there. Words that correct a file of facts change nothing else.
+func (d Machine) withoutItsFiles(h *machine.Machine) {
+	if !d.Whole {
+		h.Platform.Product = ""
+		*h = machine.Machine{Format: h.Format, Platform: h.Platform, Privilege: "sudo", GPUs: h.GPUs, Driver: h.Driver, Env: h.Env}
+	}
 }
 
 // elsewhere moves the machine to another system, and keeps of it what could be
@@ -99,9 +109,8 @@ func (d Machine) overrideArch(h *machine.Machine) error {
 	if !slices.Contains([]string{"x86_64", "aarch64", "arm64"}, arch) {
 		return BadValue("arch", d.Arch, "architectures are x86_64, aarch64 (Linux) and arm64 (macOS, Windows)")
 	}
-	if arch != h.Platform.Arch && !d.Whole { // programs and files of this machine are not on that one
-		h.Platform.Product = ""
-		*h = machine.Machine{Format: h.Format, Platform: h.Platform, Privilege: "sudo", GPUs: h.GPUs, Driver: h.Driver, Env: h.Env}
+	if arch != h.Platform.Arch {
+		d.withoutItsFiles(h)
 	}
 	h.Platform.Arch = arch
 	if h.Platform.OS == "macos" && arch != "arm64" { // an Intel Mac has none of Apple's

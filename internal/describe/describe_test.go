@@ -75,14 +75,15 @@ func fails(err error) string {
 	return f.Text + "\n" + strings.Join(f.Hints, "\n")
 }
 
-// A machine of another architecture has none of this one's programs; one of the same
-// architecture is this one, and facts of a file are corrected.
-func TestAnotherArchitecture(t *testing.T) {
+// A machine of another architecture, or under WSL, has none of this one's programs; one
+// that is like this one is this one, and facts of a file are corrected.
+func TestAnotherMachine(t *testing.T) {
 	for _, c := range []struct {
 		words Machine
 		tools int
 	}{
-		{Machine{Arch: "aarch64"}, 0}, {Machine{Arch: "x86_64"}, 1}, {Machine{Arch: "aarch64", Whole: true}, 1},
+		{Machine{Arch: "aarch64"}, 0}, {Machine{OS: "linux", Arch: "x86_64"}, 1}, {Machine{Arch: "aarch64", Whole: true}, 1},
+		{Machine{OS: "wsl2", Arch: "x86_64"}, 0}, {Machine{OS: "wsl", Arch: "x86_64", Whole: true}, 1},
 	} {
 		h := machine.Machine{
 			Format: machine.Format, Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Tools: []machine.Tool{{Name: "uv", Path: "/usr/bin/uv"}},
