@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -96,10 +97,10 @@ type tryFunc func(change string, t *problem, better func(*Choice) bool)
 // nearestRequest drops or relaxes one part of the request at a time.
 func (s advice) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool) {
 	s.otherTorch(o, try, more)
-	s.otherBuild(try, more)
-	s.otherSource(try, more)
-	if s.p.req.JIT {
-		try("drop `--jit`", s.p.with(func(r *Request) { r.JIT = false }), more)
+	for _, c := range s.changes() {
+		if c.asked {
+			try(c.words, s.p.with(c.make), more)
+		}
 	}
 	for _, name := range s.askedNames() {
 		if s.p.lead != "" && len(s.p.req.packages) == 1 {
@@ -112,6 +113,43 @@ func (s advice) nearestRequest(o *outcome, try tryFunc, more func(*Choice) bool)
 	}
 	if none := s.fitNothing(); len(none) > 1 {
 		try("without "+strings.Join(none, ", "), s.p.without(none...), more)
+	}
+}
+
+// A change asks otherwise for one part of a request.
+type change struct {
+	asked bool // the request has that part
+	words string
+	make  func(*Request)
+}
+
+// changes are those of what flags and a policy say: another CUDA or build that exists, or
+// any; another place that torch comes from.
+func (s advice) changes() []change {
+	r, torch := s.p.req.Request, s.p.req.exactTorch()
+	near, build := "", ""
+	if s.p.naming().nonexistent() != "" {
+		near, build = s.p.naming().nearestAsk()
+	}
+	toConda := len(s.p.req.packages) == 0 && len(s.p.gpus) > 0 && s.p.chooser().throughConda() != nil
+	nightly := r.Channel != "nightly" && strings.Contains(torch, ".dev") && nightlyDay().MatchString(torch)
+	anyBuild := func(r *Request) { r.Build = "" }
+	return []change{
+		{s.p.req.conflict != "" && r.Build != "", "drop `--build " + r.Build + "`", anyBuild},
+		{near != "", "--cuda " + near, func(r *Request) { r.CUDA = near }},
+		{build != "", "--build " + build, func(r *Request) { r.Build = build }},
+		{r.CUDA != "", "drop `--cuda " + r.CUDA + "`", func(r *Request) { r.CUDA = "" }},
+		{r.Build != "", "drop `--build " + r.Build + "`", anyBuild},
+		{s.p.req.conda(), "drop `--manager " + r.Manager + "`", func(r *Request) { r.Manager = "" }},
+		{toConda, "--manager conda", func(r *Request) { r.Manager = managers.Conda()[0] }},
+		{r.Policy != nil, "without the team's policy", func(r *Request) { r.Policy = nil }},
+		{nightly, "--channel nightly", func(r *Request) { r.Channel = "nightly" }},
+		{!nightly && r.Channel != "", "drop `--channel " + r.Channel + "`", func(r *Request) { r.Channel = "" }},
+		// a CUDA build computes on the CPU, too
+		{r.OnlyIndex == "" && len(s.p.gpus) == 0, "--only-index default", func(r *Request) { r.OnlyIndex = "default" }},
+		{r.OnlyIndex != "", "drop `--only-index " + text.Cut(r.OnlyIndex, 80) + "`", func(r *Request) { r.OnlyIndex = "" }},
+		{r.CPU && r.OnlyIndex != "", "drop `--cpu`", func(r *Request) { r.CPU = false }},
+		{r.JIT, "drop `--jit`", func(r *Request) { r.JIT = false }},
 	}
 }
 
@@ -169,59 +207,6 @@ func (s advice) otherTorch(o *outcome, try tryFunc, more func(*Choice) bool) {
 			named = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name}
 		}
 		try("`"+named.Text+"` instead of the file", s.p.with(func(r *Request) { r.Requirements = inPlaceOf(r.Requirements, q, named) }), more)
-	}
-}
-
-// otherBuild asks for another CUDA or build: one that exists, or any.
-func (s advice) otherBuild(try tryFunc, more func(*Choice) bool) {
-	r := s.p.req.Request
-	if s.p.req.conflict != "" && s.p.req.Build != "" {
-		try("drop `--build "+r.Build+"`", s.p.with(func(r *Request) { r.Build = "" }), more)
-	}
-	if s.p.naming().nonexistent() != "" {
-		atAll := func(*Choice) bool { return true }
-		near, build := s.p.naming().nearestAsk()
-		if near != "" {
-			try("--cuda "+near, s.p.with(func(r *Request) { r.CUDA = near }), atAll)
-		}
-		if build != "" {
-			try("--build "+build, s.p.with(func(r *Request) { r.Build = build }), atAll)
-		}
-	}
-	if r.CUDA != "" {
-		try("drop `--cuda "+r.CUDA+"`", s.p.with(func(r *Request) { r.CUDA = "" }), more)
-	}
-	if r.Build != "" {
-		try("drop `--build "+r.Build+"`", s.p.with(func(r *Request) { r.Build = "" }), more)
-	}
-}
-
-// otherSource asks for another place that torch comes from: a manager, what a policy
-// admits, a channel, an index.
-func (s advice) otherSource(try tryFunc, more func(*Choice) bool) {
-	r := s.p.req.Request
-	if s.p.req.conda() {
-		try("drop `--manager "+r.Manager+"`", s.p.with(func(r *Request) { r.Manager = "" }), more)
-	}
-	if t := s.p.chooser().throughConda(); t != nil && len(s.p.req.packages) == 0 && len(s.p.gpus) > 0 {
-		try("--manager conda", t, more)
-	}
-	if r.Policy != nil {
-		try("without the team's policy", s.p.with(func(r *Request) { r.Policy = nil }), more)
-	}
-	if torch := s.p.req.exactTorch(); r.Channel != "nightly" && strings.Contains(torch, ".dev") && nightlyDay().MatchString(torch) {
-		try("--channel nightly", s.p.with(func(r *Request) { r.Channel = "nightly" }), more)
-	} else if r.Channel != "" {
-		try("drop `--channel "+r.Channel+"`", s.p.with(func(r *Request) { r.Channel = "" }), more)
-	}
-	if r.OnlyIndex == "" && len(s.p.gpus) == 0 { // a CUDA build computes on the CPU, too
-		try("--only-index default", s.p.with(func(r *Request) { r.OnlyIndex = "default" }), more)
-	}
-	if r.OnlyIndex != "" {
-		try("drop `--only-index "+text.Cut(r.OnlyIndex, 80)+"`", s.p.with(func(r *Request) { r.OnlyIndex = "" }), more)
-	}
-	if r.CPU && r.OnlyIndex != "" {
-		try("drop `--cpu`", s.p.with(func(r *Request) { r.CPU = false }), more)
 	}
 }
 

@@ -41,9 +41,6 @@ func policyRule(q *attempt, b *matrix.Build) *Reason {
 const teamsPolicy = "[policy] of envfix.toml"
 
 func policyWord(q *attempt, _ *matrix.Build) string {
-	if q.p.req.Policy == nil {
-		return "there is none"
-	}
 	return "the team's policy admits it (" + q.p.req.Policy.Text() + ")"
 }
 

@@ -35,7 +35,6 @@ type problem struct {
 // A memo holds what was found for one problem; nothing of it changes an answer.
 type memo struct {
 	refused    map[refusedKey]bool
-	usable     map[usableKey][]*matrix.Extension
 	frameworks map[servedKey]*matrix.Build
 	answered   *outcome // what decide said; nil until it is asked for
 }
@@ -74,7 +73,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error)
 		return nil, err
 	}
 	s := &problem{m: m, h: h, req: req, libc: libcOf(h.Platform)}
-	s.memo = &memo{refused: map[refusedKey]bool{}, usable: map[usableKey][]*matrix.Extension{}, frameworks: map[servedKey]*matrix.Build{}}
+	s.memo = &memo{refused: map[refusedKey]bool{}, frameworks: map[servedKey]*matrix.Build{}}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))

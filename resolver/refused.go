@@ -20,44 +20,6 @@ type refusedKey struct {
 	gpus  uint64
 }
 
-// A usableKey is a package of the request with a Python and GPUs.
-type usableKey struct {
-	name, spec, accel string
-	py                py
-	gpus              uint64
-}
-
-// usable are those of a package's wheels against which nothing speaks that is the same
-// beside every build: the request, the Python, the system, the GPUs.
-func (q *attempt) usable(r pep508.Requirement) []*matrix.Extension {
-	gpus, few := gpuSet(q.gpus)
-	serving := func() (list []*matrix.Extension) {
-		for _, e := range q.installable(r) {
-			if q.accel != cuda || q.packages().missingFor(e, q.packages().codeOf(e)) == "" {
-				list = append(list, e)
-			}
-		}
-		return list
-	}
-	if !few {
-		return serving()
-	}
-	return remembered(q.p.memo.usable, usableKey{r.Name, r.Spec.String(), q.accel, q.py, gpus}, serving)
-}
-
-// installable are usable's wheels whatever the GPUs.
-func (q *attempt) installable(r pep508.Requirement) []*matrix.Extension {
-	return remembered(q.p.memo.usable, usableKey{r.Name, r.Spec.String(), "", q.py, 0}, func() (list []*matrix.Extension) {
-		byWord := slices.Contains(q.p.req.AllowURL, r.Name)
-		for _, e := range q.p.wheels(r.Name) {
-			if q.packages().unfit(r, e) == "" && (e.Sdist && byWord || !e.Sdist && q.packages().noneToInstall(e) == "") {
-				list = append(list, e)
-			}
-		}
-		return list
-	})
-}
-
 func byPackage(m *matrix.Matrix) map[string][]*matrix.Extension {
 	out := map[string][]*matrix.Extension{}
 	for i := range m.Extensions {
@@ -144,7 +106,6 @@ func (s advice) remember(from *problem) {
 	if !slices.Equal(s.p.req.AllowURL, from.req.AllowURL) {
 		return
 	}
-	s.p.memo.usable = from.memo.usable
 	if slices.EqualFunc(s.p.req.packages, from.req.packages, same) {
 		s.p.memo.refused = from.memo.refused
 		if s.p.req.Policy == from.req.Policy {

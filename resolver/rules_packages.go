@@ -257,14 +257,6 @@ func (q packages) needsCUDA(e *matrix.Extension) bool {
 // wheelsRefusal says why none of a package's wheels goes with a build: what speaks
 // against the newest that was asked for.
 func (q packages) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension, b *matrix.Build) *Reason {
-	if !q.a.explain {
-		for _, e := range q.a.usable(r) {
-			if (e.Sdist || q.a.p.cache.admits(e.Torch, b.Release.Torch)) && q.wheelRefusal(r, e, b) == "" {
-				return nil
-			}
-		}
-		return silent
-	}
 	var newest *matrix.Extension // that the request admits, of those for this torch where there are any
 	why := ""
 	for _, e := range q.a.p.wheelsBeside(r.Name, b.Release.Torch) {
@@ -275,6 +267,9 @@ func (q packages) wheelsRefusal(r pep508.Requirement, rows []*matrix.Extension, 
 		if newest == nil && q.a.p.cache.admits(r.Spec, e.Version) {
 			newest, why = e, w
 		}
+	}
+	if !q.a.explain {
+		return silent
 	}
 	if i := slices.IndexFunc(rows, func(e *matrix.Extension) bool {
 		return newest != nil && newest.Sdist && !e.Sdist && e.Version.Compare(newest.Version) == 0
