@@ -234,3 +234,14 @@ func TestBuilds(t *testing.T) {
 		}
 	}
 }
+
+// The setup.py of nbdev's projects takes all from their settings.
+func TestNbdev(t *testing.T) {
+	open := func(string) ([]byte, error) {
+		return []byte("[DEFAULT]\nlib_name = told\nmin_python = 3.9\nrequirements = einops timm<2 \\\n    torch>=2\ndev_requirements = nbdev\n"), nil
+	}
+	p, err := ReadSetup([]byte("config.read('settings.ini')\nsetup(name=cfg['lib_name'])\n"), "setup.py", open, "dev")
+	if err != nil || p.Name != "told" || p.Python != ">=3.9" || texts(p) != "einops | timm<2 | torch>=2 | nbdev" || !p.Builds || p.Requirements[0].From != "settings.ini: requirements" {
+		t.Errorf("%+v %v", p, err)
+	}
+}

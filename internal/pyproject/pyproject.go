@@ -9,6 +9,7 @@
 package pyproject
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,6 +29,7 @@ const maxFile = 1 << 20
 
 // A Project is what a file asks for.
 type Project struct {
+	Name         string // as it calls itself; "" it does not, or that is computed
 	Requirements []pep508.Requirement
 	Python       string   // requires-python, or the content of .python-version
 	Groups       []string // dependency groups and extras that it defines, sorted
@@ -139,7 +141,7 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 		}
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	p := &Project{Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
+	p := &Project{Name: cmp.Or(d.Project.Name, d.Tool.Poetry.Name), Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
 	p.TorchBuild = d.Build != nil && namesTorch(d.Build.Requires) != ""
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
@@ -177,7 +179,7 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 // system for none; setuptools is one.
 func (d *document) builds() bool {
 	asked, poetry := d.Tool.UV.Package, d.Tool.Poetry.Package
-	return (d.Build != nil || d.Tool.Setuptools.Packages != nil) && (d.Project.Name != "" || d.Tool.Poetry.Name != "") && (asked == nil || *asked) && (poetry == nil || *poetry)
+	return (d.Build != nil || d.Tool.Setuptools.Packages != nil) && cmp.Or(d.Project.Name, d.Tool.Poetry.Name) != "" && (asked == nil || *asked) && (poetry == nil || *poetry)
 }
 
 // outside takes over what says the dependencies where [project] does not: a file that
@@ -190,7 +192,7 @@ func (d *document) outside(p *Project) {
 			p.dynamic = append(p.dynamic, []string{name})
 		}
 	}
-	p.Silent = len(p.Requirements) == 0 && len(p.dynamic) == 0 && (dynamic || d.Project.Name == "")
+	p.Silent = len(p.Requirements) == 0 && len(p.dynamic) == 0 && (dynamic || p.Name == "")
 }
 
 // reader collects requirements and keeps the first error.

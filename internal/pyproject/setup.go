@@ -27,11 +27,13 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	asked := prog.setupCall()
 	p := &Project{Builds: len(asked) > 0, TorchBuild: importsTorch().Match(content)}
 	r := reader{p: p, name: name}
-	f := finding{program: prog, keys: map[string]bool{}}
-	f.expression(asked["python_requires"], true)
-	if len(f.texts) > 0 {
-		p.Python = strings.TrimSpace(f.texts[0])
+	if settings := path.Join(path.Dir(name), "settings.ini"); open != nil && strings.Contains(string(content), "settings.ini") {
+		if ini, err := open(settings); err == nil {
+			return p, nbdev(p, readINI(string(text.UTF8(ini)))["DEFAULT"], settings, groups)
+		}
 	}
+	p.Name = bare(prog, asked["name"])
+	p.Python = bare(prog, asked["python_requires"])
 	found := func(e span) finding {
 		f := finding{program: prog, keys: map[string]bool{}}
 		f.expression(e, false)
@@ -50,6 +52,31 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	}
 	texts := func(e span) []string { return found(e).texts }
 	return p, extras(&r, prog.dictionary(asked["extras_require"], map[string]bool{}), "extras_require.", groups, texts, take)
+}
+
+// bare is the single text that an expression stands for; "" it is not known.
+func bare(p *program, e span) string {
+	f := finding{program: p, keys: map[string]bool{}}
+	if f.expression(e, true); len(f.texts) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(f.texts[0])
+}
+
+// nbdev takes what the setup.py of nbdev's projects takes from their settings.
+func nbdev(p *Project, settings map[string]string, name string, groups []string) error {
+	words := func(key string) []string {
+		return slices.DeleteFunc(strings.Fields(settings[key]), func(word string) bool { return word == `\` })
+	}
+	r := reader{p: p, name: name}
+	p.Name = settings["lib_name"]
+	if v := settings["min_python"]; v != "" {
+		p.Python = ">=" + v
+	}
+	r.lenient(append(words("requirements"), words("pip_requirements")...), "requirements")
+	take := func(lines []string, where string) error { r.lenient(lines, where); return nil }
+	same := func(lines []string) []string { return lines }
+	return extras(&r, map[string][]string{"dev": words("dev_requirements")}, "", groups, same, take)
 }
 
 // extras lists the extras of a project, and takes those that are asked for. lines are what
@@ -311,7 +338,8 @@ func namesTorch(lines []string) string {
 // ReadSetupCfg reads the [options] of a setup.cfg. groups are the extras to include.
 func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*Project, error) {
 	ini := readINI(string(text.UTF8(content)))
-	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"]), Builds: ini["metadata"]["name"] != ""}
+	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"]), Name: ini["metadata"]["name"]}
+	p.Builds = p.Name != ""
 	r := reader{p: p, name: name}
 	take := func(value, where string) error {
 		if file, ok := strings.CutPrefix(strings.TrimSpace(value), "file:"); ok {
