@@ -134,7 +134,16 @@ func (s advice) changes() []change {
 	toConda := len(s.p.req.packages) == 0 && len(s.p.gpus) > 0 && s.p.chooser().throughConda() != nil
 	nightly := r.Channel != "nightly" && strings.Contains(torch, ".dev") && nightlyDay().MatchString(torch)
 	anyBuild := func(r *Request) { r.Build = "" }
+	onWindows := s.p.h.Platform.OS == "windows" && slices.Contains(s.askedNames(), "triton")
+	toWindows := func(r *Request) {
+		for i, q := range r.Requirements {
+			if q.Name == "triton" {
+				r.Requirements[i] = pep508.Requirement{Name: "triton-windows", Text: "triton-windows"}
+			}
+		}
+	}
 	return []change{
+		{onWindows, "triton-windows in place of triton", toWindows},
 		{s.p.req.conflict != "" && r.Build != "", "drop `--build " + r.Build + "`", anyBuild},
 		{near != "", "--cuda " + near, func(r *Request) { r.CUDA = near }},
 		{build != "", "--build " + build, func(r *Request) { r.Build = build }},
