@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/managers"
+	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/system"
@@ -36,7 +37,7 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 	case r.Nothing:
 		fmt.Fprintf(stderr(), "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
 	case r.Before != "" || r.Generation != "":
-		fmt.Fprint(stderr(), ready(dir, r.Before != ""))
+		fmt.Fprint(stderr(), place.Ready(dir, r.Before != ""))
 	case p.Partial && f.resume:
 		fmt.Fprintf(stderr(), "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
 	case p.Partial:

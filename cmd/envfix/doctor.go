@@ -14,6 +14,7 @@ import (
 	"envfix/internal/planning"
 	"envfix/internal/probe"
 	"envfix/internal/say"
+	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -321,4 +322,14 @@ func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {
 		patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	}
 	return patient, nil
+}
+
+// everywhere answers `envfix doctor --all`.
+func (f doctorFlags) everywhere(ctx context.Context) error {
+	var by read.Case
+	if err := f.judged(&by); err != nil {
+		return err
+	}
+	told := examine.Environments(ctx, probeOptions(""), by)
+	return answer(f.out, f.json, told, ui.EnvironmentTable(told, f.verbose, system.HomeDir()), fail.OK)
 }

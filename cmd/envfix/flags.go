@@ -174,3 +174,11 @@ func firstSet(c *cli.Context, names ...string) string {
 	}
 	return ""
 }
+
+// placeOf is the environment of a command with the flag --env.
+func placeOf(c *cli.Context) place.Place {
+	if c.IsSet("env") {
+		return place.Named(c.String("env"))
+	}
+	return place.Here()
+}

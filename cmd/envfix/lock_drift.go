@@ -6,9 +6,12 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
+	"envfix/internal/project"
 	"envfix/internal/say"
+	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/matrix"
 )
 
 // lockDrift says package by package in what an environment differs from the profile
@@ -39,4 +42,19 @@ func versions(held *machine.Held) map[string]string {
 		have[d.Name] = d.Version
 	}
 	return have
+}
+
+// lockedFor returns the profile that the machine installs, nil where no lock governs
+// this directory, or why it installs none.
+func lockedFor(m *matrix.Matrix, h machine.Machine) (p *team.Chosen, not error) {
+	home := governing()
+	if home == "" {
+		return nil, nil
+	}
+	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: project.Read}
+	p, not = t.Follow(h, team.Following{})
+	if not != nil {
+		return nil, not
+	}
+	return p, nil
 }

@@ -13,6 +13,7 @@ import (
 	"envfix/internal/clone"
 	"envfix/internal/fail"
 	"envfix/internal/place"
+	"envfix/internal/project"
 	"envfix/internal/ui"
 )
 
@@ -49,7 +50,7 @@ func (f *planFlags) repository(ctx context.Context, as mode) error {
 			if err := a.To(ctx, dir); err != nil {
 				return err
 			}
-		} else if !isDir(dir) {
+		} else if !project.IsDir(dir) {
 			return fail.Wrong("`--offline` brings no repository here")
 		}
 		f.wish.Arguments = slices.Clone(f.wish.Arguments)
@@ -61,7 +62,7 @@ func (f *planFlags) repository(ctx context.Context, as mode) error {
 // project follows what the project in a directory says, where one is an argument
 // (`envfix plan .`), into its own environment where none is named.
 func (f *planFlags) project(named bool) error {
-	i := slices.IndexFunc(f.wish.Arguments, isDir)
+	i := slices.IndexFunc(f.wish.Arguments, project.IsDir)
 	if i < 0 {
 		return nil
 	}

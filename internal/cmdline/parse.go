@@ -1,3 +1,6 @@
+// Package cmdline is the grammar of the program's own command line: flags anywhere among the
+// arguments, what was meant by a word that is none, the text of --help, and what a shell may
+// complete. It declares no command, and knows none but by what it is given.
 package cmdline
 
 import (
@@ -7,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/near"
 	"envfix/internal/say"
@@ -329,4 +333,36 @@ func Names(cmds []*cli.Command) []string {
 // shown are the commands that people may type.
 func shown(cmds []*cli.Command) []*cli.Command {
 	return xslices.Filter(cmds, func(c *cli.Command) bool { return !c.Hidden })
+}
+
+// Declared are the flags of a table as the library declares them.
+func Declared[T any](flags []describe.Flag[T]) []cli.Flag {
+	var out []cli.Flag
+	for _, f := range flags {
+		switch f.Field(new(T)).(type) {
+		case *bool:
+			out = append(out, &cli.BoolFlag{Name: f.Name, Usage: f.Usage})
+		case *[]string:
+			out = append(out, &cli.StringSliceFlag{Name: f.Name, Usage: f.Usage})
+		default:
+			out = append(out, &cli.StringFlag{Name: f.Name, Usage: f.Usage})
+		}
+	}
+	return out
+}
+
+// Given is what the flags of a table say in a call; those that the command does not have
+// say nothing.
+func Given[T any](c *cli.Context, flags []describe.Flag[T]) (v T) {
+	for _, f := range flags {
+		switch field := f.Field(&v).(type) {
+		case *bool:
+			*field = c.Bool(f.Name)
+		case *string:
+			*field = c.String(f.Name)
+		case *[]string:
+			*field = c.StringSlice(f.Name)
+		}
+	}
+	return v
 }

@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"envfix/internal/fail"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 )
@@ -143,4 +145,15 @@ func startFile(name, content string) (string, error) {
 	}
 	file := filepath.Join(dir, name)
 	return file, system.WriteFile(file, []byte(content), 0o600)
+}
+
+// Ready says how a new environment is put into use, and how back, where there was
+// another before it.
+func Ready(dir string, before bool) string {
+	text := fmt.Sprintf("envfix: %s is ready", text.Escape(dir))
+	if line := Activation(dir, filepath.Base(os.Getenv("SHELL"))); line != "" {
+		text += fmt.Sprintf(": `%s` puts it into use", line)
+	}
+	text += say.If(before, "; `envfix rollback` goes back")
+	return text + "\n"
 }

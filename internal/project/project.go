@@ -336,3 +336,9 @@ func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
+
+func IsDir(arg string) bool {
+	info, err := os.Stat(arg)
+	// A bare word is a package, whatever directory is called so: torch in its clone.
+	return err == nil && info.IsDir() && (arg == "." || arg == ".." || strings.ContainsAny(arg, `/\`))
+}

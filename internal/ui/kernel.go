@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"envfix/internal/apply"
@@ -36,4 +37,28 @@ func KernelScript(name, python string, powershell bool) text.Quoted {
 	return text.Form("\n# beyond the environment: a kernel for Jupyter, where it looks for one\n"+
 		`user ${JUPYTER_DATA_DIR:+"JUPYTER_DATA_DIR=$JUPYTER_DATA_DIR"} ${XDG_DATA_HOME:+"XDG_DATA_HOME=$XDG_DATA_HOME"} \`+"\n"+
 		`  "$target"/%s -I -m ipykernel install --user --name %s --display-name %[2]s`+"\n", text.Word(python), text.Word(name))
+}
+
+// WriteContents shows every line that a plan puts into a file.
+func WriteContents(w io.Writer, p *plan.Plan) error {
+	for i, s := range p.Steps {
+		path, lines := "", []string(nil)
+		switch {
+		case s.Write != nil:
+			path, lines = s.Write.Path, strings.Split(strings.TrimSuffix(s.Write.Content, "\n"), "\n")
+		case s.Block != nil:
+			path, lines = s.Block.Path, s.Block.Lines
+		default:
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "step %d writes into %s:\n", i+1, Clean(path)); err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if _, err := fmt.Fprintf(w, "    %s\n", Clean(l)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
