@@ -189,8 +189,12 @@ func (q fits) goesWith(f, b *matrix.Build) *Reason {
 }
 
 // frameworkFor is the newest build of a framework that goes with a build, which may be
-// itself; else why the newest that was asked for does not.
+// itself; else why the newest that was asked for does not. It is neither where a package is
+// no framework, or is conda's to choose.
 func (q fits) frameworkFor(r pep508.Requirement, b *matrix.Build) (*matrix.Build, *Reason) {
+	if !q.a.p.isFramework(r.Name) || isConda(b) {
+		return nil, nil
+	}
 	list := slices.DeleteFunc(q.a.p.framework(r.Name), func(f *matrix.Build) bool { return (f.Label == cpu) == (q.a.accel == cuda) })
 	if slices.Contains(list, b) {
 		list = []*matrix.Build{b}
@@ -221,13 +225,15 @@ func (q fits) noneOf(name string) string {
 	return fmt.Sprintf("%s has no %s build for %s %s", name, kind, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
 }
 
-// besideFramework says why a package does not go with a framework's build, where torch
-// has no say.
-func (q fits) besideFramework(r pep508.Requirement, b *matrix.Build) *Reason {
-	if why := q.a.packages().noFileIn(r.Name, r.Spec); why != "" && r.URL == "" {
-		return q.a.no(b.Source, "%s", strings.TrimPrefix(why, "and "))
+// frameworkRefusal says why no build of a framework goes with a build.
+func (q fits) frameworkRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+	if b.Framework == nil {
+		if why := q.a.pinRefusal(r, b); why != nil {
+			return why
+		}
 	}
-	return nil
+	_, why := q.frameworkFor(r, b)
+	return why
 }
 
 func admitsDotted(s version.Specifier, v version.Dotted) bool {
@@ -270,7 +276,7 @@ func (q fits) askFrameworks(c *Choice, b *matrix.Build) {
 		return
 	}
 	for _, r := range q.a.p.req.packages {
-		if f, why := q.frameworkRefusal(r, b); why == nil && f != nil {
+		if f, why := q.frameworkFor(r, b); why == nil && f != nil {
 			put(&c.Ask, r.Name, ask(r, f))
 		}
 	}
@@ -280,7 +286,7 @@ func (q fits) askFrameworks(c *Choice, b *matrix.Build) {
 func (q fits) frameworkWord(b *matrix.Build) string {
 	var out []string
 	for _, r := range q.a.p.req.packages {
-		if f, why := q.frameworkRefusal(r, b); why == nil && f != nil && f.Label != cpu {
+		if f, why := q.frameworkFor(r, b); why == nil && f != nil && f.Label != cpu {
 			out = append(out, fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), ask(r, f), gpuNames(q.a.gpus)))
 		}
 	}
@@ -291,7 +297,7 @@ func (q fits) frameworkWord(b *matrix.Build) string {
 func (q fits) frameworkWarnings(b *matrix.Build) []string {
 	var out []string
 	for _, r := range q.a.p.req.packages {
-		f, why := q.frameworkRefusal(r, b)
+		f, why := q.frameworkFor(r, b)
 		if q.a.accel != cuda || why != nil || f == nil {
 			continue
 		}

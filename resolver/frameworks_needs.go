@@ -35,7 +35,7 @@ func (s frameworks) brokenNeed(name string, specs ...version.Specifier) (*matrix
 func (q fits) frameworkHolds(b *matrix.Build) []string {
 	var out []string
 	for _, r := range q.a.p.req.packages {
-		f, _ := q.frameworkRefusal(r, b)
+		f, _ := q.frameworkFor(r, b)
 		if f == nil {
 			continue
 		}

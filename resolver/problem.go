@@ -34,9 +34,8 @@ type problem struct {
 
 // A memo holds what was found for one problem; nothing of it changes an answer.
 type memo struct {
-	refused    map[refusedKey]bool
-	frameworks map[servedKey]*matrix.Build
-	answered   *outcome // what decide said; nil until it is asked for
+	refused  map[refusedKey]bool
+	answered *outcome // what decide said; nil until it is asked for
 }
 
 // newProblem reads a machine and a request. Its error reports a malformed request.
@@ -73,7 +72,7 @@ func readInput(m *matrix.Matrix, h machine.Machine, r Request) (*problem, error)
 		return nil, err
 	}
 	s := &problem{m: m, h: h, req: req, libc: libcOf(h.Platform)}
-	s.memo = &memo{refused: map[refusedKey]bool{}, frameworks: map[servedKey]*matrix.Build{}}
+	s.memo = &memo{refused: map[refusedKey]bool{}}
 	for _, i := range r.GPUs {
 		if !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool { return g.Index == i }) {
 			return nil, fmt.Errorf("there is no GPU %d: %s; `--gpus` takes such indexes", i, indexes(h.GPUs))

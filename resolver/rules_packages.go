@@ -185,6 +185,9 @@ func (s *problem) known(name string) bool {
 
 // packageRefusal says why no wheel of a requested package goes with a build.
 func (q packages) packageRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
+	if b.Framework != nil {
+		return q.passedRefusal(r) // torch has no say
+	}
 	if why := q.a.pinRefusal(r, b); why != nil {
 		return why
 	}
