@@ -50,7 +50,7 @@ var driverCases = []liveCase{
 	{"an empty libcuda that an image kept", func(c *read.Case) {
 		c.Machine.Platform.Environment, c.Machine.Driver.Evidence = machine.Container, machine.FromNVML
 		c.Files.Links = []machine.LinkFault{{By: "/e/libcudart.so.12", Library: "libcuda.so.1", Path: "/lib/libcuda.so.1", Why: "it is no library", Opened: true}}
-	}, "DRV002", []string{"/lib/libcuda.so.1 cannot be loaded", "rm /lib/libcuda.so.1"}, false},
+	}, "DRV002", []string{"/lib/libcuda.so.1 cannot be loaded, it is empty", "rm /lib/libcuda.so.1"}, false},
 	{"the device rules of a container", func(c *read.Case) {
 		c.Machine.Notes = []string{"nvml: the kernel module 570.1 is loaded, but NVIDIA's library cannot reach it; the device rules of this container (cgroup) refuse /dev/nvidiactl"}
 	}, "CTR006", []string{"device rules"}, false},

@@ -67,6 +67,15 @@ var liveCases = []liveCase{
 			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
 		}
 	}, "LD003", []string{"both write"}, false},
+	{"packages of the user's that a variable leaves out", func(c *read.Case) {
+		c.Torch, c.Files.Dists, c.Files.Imports = read.Torch{}, nil, nil
+		c.Around, c.Machine.Env["PYTHONNOUSERSITE"] = &machine.Around{}, "1"
+	}, "PY002", []string{"unset PYTHONNOUSERSITE"}, false},
+	{"a cache of compiled code that nothing may be executed from", func(c *read.Case) {
+		c.Files.Notes = append(c.Files.Notes, machine.CompiledAt+"/tmp")
+	}, "LD005", []string{"/tmp is mounted noexec", "TRITON_CACHE_DIR"}, true},
+	{"a variable that makes all work slow", variable("CUDA_LAUNCH_BLOCKING", "1", bashrc), "ACC025", []string{"all work is slow", "~/.bashrc:7"}, true},
+	{"the same, not set", variable("CUDA_LAUNCH_BLOCKING", "0"), "", nil, false},
 	{"packages that this user may not read", func(c *read.Case) {
 		dist(c, "torch-lane", "1.0", "torch")
 		d := &c.Files.Dists[len(c.Files.Dists)-1]

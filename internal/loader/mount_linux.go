@@ -2,9 +2,9 @@ package loader
 
 import "syscall"
 
-// noExec reports whether a file lies on a file system from which nothing may be executed,
+// NotExecutable reports whether a file lies on a file system from which nothing may be executed,
 // and so no library mapped (mount(8), noexec; statfs(2), ST_NOEXEC).
-func noExec(file string) bool {
+func NotExecutable(file string) bool {
 	var s syscall.Statfs_t
 	return syscall.Statfs(file, &s) == nil && s.Flags&8 != 0
 }

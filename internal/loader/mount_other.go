@@ -2,4 +2,5 @@
 
 package loader
 
-func noExec(string) bool { return false }
+// NotExecutable is false: mounts are looked at on Linux alone.
+func NotExecutable(string) bool { return false }

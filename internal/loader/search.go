@@ -299,7 +299,7 @@ func (v *View) noExec(o *Object) bool {
 	dir := path.Dir(o.Path)
 	is, known := v.closed[dir]
 	if !known {
-		is = noExec(v.Real(dir))
+		is = NotExecutable(v.Real(dir))
 		v.closed[dir] = is
 	}
 	return is

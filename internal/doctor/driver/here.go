@@ -84,6 +84,9 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 			f.Says("no torch in this environment, and this is a cluster's login node: the GPUs are in other nodes").
 				Do(e.Machine.InJob("envfix doctor")+" looks there", "a plan for them is made here, too: `envfix plan --gpu A100 --driver 550.54.15`")
 		}
+		if e.Machine.Env["PYTHONNOUSERSITE"] != "" {
+			f.Do(append([]string{"`unset PYTHONNOUSERSITE`, if torch is in ~/.local: with that variable Python leaves those packages out"}, f.Fix...)...)
+		}
 		var notes []string
 		if e.Files != nil {
 			notes = e.Files.Notes

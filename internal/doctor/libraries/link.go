@@ -127,7 +127,7 @@ func noLibcuda(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault
 		Says("the driver's CUDA library %s is not here, though NVML of driver %s answers: CUDA cannot start", l.Library, v)
 	if l.Why != "" {
 		f.At[0] = evidence.Fact("%s is taken for %s", l.Path, l.Library)
-		f.Says("the driver's CUDA library %s cannot be loaded, %s: it is empty, or cut off; CUDA cannot start", l.Path, l.Why)
+		f.Says("the driver's CUDA library %s cannot be loaded, %s: CUDA cannot start", l.Path, strings.Replace(l.Why, "no library", "empty, or no library", 1))
 	}
 	switch {
 	case l.Why != "" && m.Platform.Environment == machine.Container:

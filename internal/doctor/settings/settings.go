@@ -54,6 +54,12 @@ func gonePath(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	for _, note := range e.Files.Notes {
+		if dir, found := strings.CutPrefix(note, machine.CompiledAt); found {
+			out.Find("LD005", evidence.Hint, evidence.Fact("%s: noexec", dir)).As(evidence.Warning).
+				Says("%s is mounted noexec, and what is compiled at run time is loaded from there: torch.compile and triton fail (failed to map segment)", dir).
+				Do("`export TRITON_CACHE_DIR=$HOME/.triton TORCHINDUCTOR_CACHE_DIR=$HOME/.cache/torchinductor`, or folders of a disk without noexec (`findmnt -no TARGET,OPTIONS -T "+dir+"`)",
+					"or `sudo mount -o remount,exec \"$(findmnt -no TARGET -T "+dir+")\"`, and the option out of /etc/fstab")
+		}
 		name, gone := strings.CutSuffix(note, " is not there")
 		if !gone || name == "VIRTUAL_ENV" || name == "CONDA_PREFIX" {
 			continue
@@ -78,6 +84,7 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 		words := strings.Fields(row)
 		name, list := strings.CutSuffix(words[0], ",")
 		name, fatal := strings.CutSuffix(name, "!")
+		name, slow := strings.CutSuffix(name, "~")
 		words = words[1:]
 		v := e.Machine.Env[name]
 		items := []string{v}
@@ -97,7 +104,12 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 			f.Says("%s=%q is none of the words that it takes (%s): %s", name, v, strings.Join(words, ", "), fails).As(evidence.Error)
 		}
 		likely := slices.MinFunc(words, func(a, b string) int { return near.Distance(a, items[i]) - near.Distance(b, items[i]) })
-		e.Repair().Unset(f, name, "`export "+name+"="+likely+"`, if that is meant")
+		ways := []string{"`export " + name + "=" + likely + "`, if that is meant"}
+		if slow {
+			f.Says("%s=%s is for finding faults: the program waits for the GPU at each step, and all work is slow", name, v)
+			ways = nil
+		}
+		e.Repair().Unset(f, name, ways...)
 	}
 }
 

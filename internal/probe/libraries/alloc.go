@@ -2,11 +2,14 @@ package libraries
 
 import (
 	"bytes"
+	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/loader"
 	"envfix/internal/machine"
 	"envfix/internal/near"
 	"envfix/internal/probe/sysroot"
@@ -89,4 +92,20 @@ var allocNames = strings.Fields(`backend expandable_segments garbage_collection_
 func nearOption(option string, known func(string) bool) string {
 	name := slices.MinFunc(allocNames, func(a, b string) int { return near.Distance(a, option) - near.Distance(b, option) })
 	return say.If(near.Distance(name, option) <= 3 && known(name), name)
+}
+
+// CompiledAt says where triton and torch.compile put the libraries that they make at run time, and cannot load them from.
+func CompiledAt(h *sysroot.Host) (out []string) {
+	if h.Root != "" {
+		return nil
+	}
+	for _, dir := range []string{cmp.Or(h.Env["TRITON_CACHE_DIR"], h.Home+"/.triton"), cmp.Or(h.Env["TORCHINDUCTOR_CACHE_DIR"], h.Env["TMPDIR"], "/tmp")} {
+		for h.Abs(dir) && !h.Exists(dir) && dir != "/" {
+			dir = path.Dir(dir)
+		}
+		if loader.NotExecutable(dir) {
+			out = append(out, machine.CompiledAt+text.Printable(dir))
+		}
+	}
+	return out
 }

@@ -171,6 +171,9 @@ func (l *linker) missing(h *sysroot.Host, e python.Env) {
 			continue
 		}
 		f := machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true, Path: m.Path, Why: m.Why}
+		if to := h.Target(m.Path); to != "" && !h.Exists(m.Path) {
+			f.Why += ", " + text.Printable(to)
+		}
 		if own != "" {
 			if f.Path, f.Why = own, l.Unfit(own); f.Why == "" {
 				f.Why = path.Base(m.By.Path) + " does not look for it there: its search path (RPATH) was taken away"
