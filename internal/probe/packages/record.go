@@ -174,7 +174,7 @@ func (c *comparison) compare(file string, f machine.RecordFile) {
 		}
 	case path.Base(dir) == "bin" && h.Root == "" && h.OS != "windows" && path.Ext(name) == "" && !h.IsProgram(file) && python.TorchSet().MatchString(d.Name):
 		d.Closed = append(d.Closed, text.Printable(file))
-	case c.byPip && f.Size > 0 && len(d.Resized) < sysroot.MaxNamed:
+	case c.byPip && f.Size > 0 && len(d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file)):
 		i, err := os.Stat(h.Real(file))
 		switch depth := strings.Count(file[len(path.Dir(d.Info)):], "/"); {
 		case err != nil:
