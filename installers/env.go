@@ -102,10 +102,8 @@ func sonames(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) map[string
 
 // pins returns the library versions of the build's row.
 func pins(m *matrix.Matrix, h machine.Machine, c *resolver.Choice) map[string]string {
-	if rel, ok := m.Release(c.Torch); ok {
-		if b, ok := rel.Build(c.Build, h.Platform.OS, h.Platform.Arch); ok {
-			return b.Pins
-		}
+	if b, ok := m.BuildOf(c.Torch, c.Build, h.Platform.OS, h.Platform.Arch); ok {
+		return b.Pins
 	}
 	return nil
 }

@@ -195,6 +195,14 @@ func (r *Release) Build(label, os, arch string) (*Build, bool) {
 	return xslices.Find(r.Builds, func(b *Build) bool { return b.Label == label && b.OS == os && b.Arch == arch })
 }
 
+// BuildOf returns a build of a torch; ok is false where the data knows none.
+func (m *Matrix) BuildOf(torch, label, os, arch string) (b *Build, ok bool) {
+	if r, known := m.Release(torch); known {
+		b, ok = r.Build(label, os, arch)
+	}
+	return b, ok
+}
+
 // Companion returns the version of a companion of a build, and whether there is
 // one that loads beside it.
 func (b *Build) Companion(name string) (version.Python, bool) {

@@ -222,10 +222,8 @@ func (c *checker) bracketBuild(b Bracket, name string) *Build {
 	words := strings.Fields(name)
 	if len(words) == 3 {
 		os, arch, _ := strings.Cut(words[2], "-")
-		if r, ok := c.m.Release(words[0]); ok {
-			if build, ok := r.Build(words[1], os, arch); ok {
-				return build
-			}
+		if build, ok := c.m.BuildOf(words[0], words[1], os, arch); ok {
+			return build
 		}
 	}
 	c.fault(b.Source, "%q names no build such as \"2.9.1 cu126 linux-x86_64\"", text.Cut(name, 60))

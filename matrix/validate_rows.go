@@ -52,10 +52,7 @@ func (c *checker) rows() {
 		return strings.Contains(e.Args, "{torch}") && !e.Torch.IsZero()
 	})
 	must(c, c.m.Sizes, "it is the size of no build, or missing", func(z Size) bool {
-		r, ok := c.m.Release(z.Torch.String())
-		if ok {
-			_, ok = r.Build(z.Build, z.OS, z.Arch)
-		}
+		_, ok := c.m.BuildOf(z.Torch.String(), z.Build, z.OS, z.Arch)
 		return ok && z.DownloadMB > 0
 	})
 	for _, d := range c.m.Defects {

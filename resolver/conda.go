@@ -45,10 +45,8 @@ func condaBuilds(m *matrix.Matrix, p machine.Platform) (out []*matrix.Build) {
 // of the pytorch channel were built beside the wheels, with the same cuDNN inside
 // (pytorch/builder common/install_cuda.sh, which both call).
 func wheelCuDNN(m *matrix.Matrix, b *matrix.Build) version.Dotted {
-	if known, ok := m.Release(b.Release.Torch.String()); ok {
-		if w, ok := known.Build(b.Label, b.OS, b.Arch); ok {
-			return w.CuDNN
-		}
+	if w, ok := m.BuildOf(b.Release.Torch.String(), b.Label, b.OS, b.Arch); ok {
+		return w.CuDNN
 	}
 	return version.Dotted{}
 }

@@ -198,10 +198,8 @@ func (d *drawing) runs(h machine.Machine) map[string][]*matrix.Build {
 		return out
 	}
 	for _, o := range b.Options {
-		if rel, ok := d.m.Release(o.Torch); ok {
-			if build, ok := rel.Build(o.Build, d.v.OS, d.v.Arch); ok {
-				out[o.Torch] = append(out[o.Torch], build)
-			}
+		if build, ok := d.m.BuildOf(o.Torch, o.Build, d.v.OS, d.v.Arch); ok {
+			out[o.Torch] = append(out[o.Torch], build)
 		}
 	}
 	return out

@@ -209,11 +209,7 @@ func (e *exam) installable(torch, label string) bool {
 
 // native reports whether a choice has code for every GPU, and not only PTX.
 func (e *exam) native(c *resolver.Choice, h machine.Machine) bool {
-	r, ok := e.Matrix.Release(c.Torch)
-	if !ok {
-		return false
-	}
-	b, ok := r.Build(c.Build, h.Platform.OS, h.Platform.Arch)
+	b, ok := e.Matrix.BuildOf(c.Torch, c.Build, h.Platform.OS, h.Platform.Arch)
 	return ok && !slices.ContainsFunc(h.GPUs, func(g machine.GPU) bool {
 		cubin, _ := e.Matrix.Covers(b.Native, b.PTX, g.SM)
 		return g.Vendor == machine.NVIDIA && !cubin

@@ -19,11 +19,7 @@ import (
 func proveStack(ctx context.Context, x *Index, m *matrix.Matrix, q ProveQuery, proofs []index.Proof) (more []index.Proof, kept, err error) {
 	builds := offeredBuilds(q, m)
 	for _, p := range proofs {
-		r, ok := m.Release(p.Torch)
-		if !ok || p.By != "bytes" {
-			continue
-		}
-		if b, ok := r.Build(p.Build, p.OS, p.Arch); ok && !b.CUDA.IsZero() {
+		if b, ok := m.BuildOf(p.Torch, p.Build, p.OS, p.Arch); ok && p.By == "bytes" && !b.CUDA.IsZero() {
 			builds = append(builds, b)
 		}
 	}

@@ -95,17 +95,16 @@ func (e Pair) saysAudio() bool {
 
 // Words is the command's words for torch and the torchvision that is its pair.
 func (e Pair) Words(torch, label string, h machine.Machine) string {
-	if r, ok := e.Matrix.Release(torch); ok {
-		if b, ok := r.Build(label, h.Platform.OS, h.Platform.Arch); ok {
-			pair := "torch==" + torch
-			if v, ok := b.Companion("torchvision"); ok {
-				pair += " torchvision==" + v.String()
-			}
-			if v, ok := b.Companion("torchaudio"); ok && (!e.Says.ComfyUI.IsZero() || e.Installed("torchaudio") != nil) {
-				pair += " torchaudio==" + v.String() // ComfyUI imports it
-			}
-			return pair
-		}
+	b, ok := e.Matrix.BuildOf(torch, label, h.Platform.OS, h.Platform.Arch)
+	if !ok {
+		return "torch==" + torch + " torchvision"
 	}
-	return "torch==" + torch + " torchvision"
+	pair := "torch==" + torch
+	if v, ok := b.Companion("torchvision"); ok {
+		pair += " torchvision==" + v.String()
+	}
+	if v, ok := b.Companion("torchaudio"); ok && (!e.Says.ComfyUI.IsZero() || e.Installed("torchaudio") != nil) {
+		pair += " torchaudio==" + v.String() // ComfyUI imports it
+	}
+	return pair
 }

@@ -27,14 +27,11 @@ func replaced(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Matrix == nil || !strings.HasPrefix(label, "cu") {
 		return
 	}
-	if release, ok := e.Matrix.Release(v); ok {
-		if b, ok := release.Build(label, cmp.Or(e.Machine.Platform.OS, "linux"),
-			cmp.Or(e.Machine.Platform.Arch, "x86_64")); ok && b.Index != "" && e.Fit.Takes(v, label) {
-			f.Do("`pip install --force-reinstall "+e.Pair().Words(v, label, machine.Machine{Platform: machine.Platform{
-				OS: b.OS, Arch: b.Arch,
-			}})+" --index-url "+b.Index+"`",
-				"keep it: `pip install -c constraints.txt -r requirements.txt`, with the line torch=="+r.From+" in constraints.txt")
-		}
+	b, ok := e.Matrix.BuildOf(v, label, cmp.Or(e.Machine.Platform.OS, "linux"), cmp.Or(e.Machine.Platform.Arch, "x86_64"))
+	if ok && b.Index != "" && e.Fit.Takes(v, label) {
+		of := machine.Machine{Platform: machine.Platform{OS: b.OS, Arch: b.Arch}}
+		f.Do("`pip install --force-reinstall "+e.Pair().Words(v, label, of)+" --index-url "+b.Index+"`",
+			"keep it: `pip install -c constraints.txt -r requirements.txt`, with the line torch=="+r.From+" in constraints.txt")
 	}
 }
 

@@ -162,11 +162,7 @@ func aarch64Has(e *evidence.Evidence, v, label string) bool {
 	if e.Matrix == nil {
 		return true
 	}
-	r, ok := e.Matrix.Release(v)
-	if !ok {
-		return false
-	}
-	_, ok = r.Build(label, "linux", "aarch64")
+	_, ok := e.Matrix.BuildOf(v, label, "linux", "aarch64")
 	return ok
 }
 
