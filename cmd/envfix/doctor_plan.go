@@ -144,12 +144,8 @@ func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patie
 	m := matrixFor()
 	torch, label := doctor.InstalledTorch(patient)
 	here := patient.Machine.Platform
-	release, _ := m.Release(torch)
-	if release == nil || len(f.plan.machine.words.GPUs) > 0 {
-		return nil, nil
-	}
-	build, _ := release.Build(label, here.OS, here.Arch)
-	if build == nil {
+	build, known := m.BuildOf(torch, label, here.OS, here.Arch)
+	if !known || len(f.plan.machine.words.GPUs) > 0 {
 		return nil, nil
 	}
 	var best *plan.Plan

@@ -126,12 +126,6 @@ type placeFlags struct {
 	check       bool   // they are, where torch alone is asked for as well
 }
 
-func targetOf(c *cli.Context) placeFlags {
-	p := placeOf(c)
-	return placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.ForPlan().Dir,
-		quick: c.Bool("quick"), check: c.Bool("check-packages")}
-}
-
 // planFlags are all that a plan is made from.
 type planFlags struct {
 	machine machineFlags
@@ -147,7 +141,10 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 		m.looks(c.Context)
 	}
 	wish := project.Wish{Request: cmdline.Given(c, describe.RequestFlags()), Arguments: c.Args().Slice(), Files: c.StringSlice("requirements")}
-	f := planFlags{machine: m, wish: wish, target: targetOf(c), lock: followOf(c), kernel: c.String("kernel")}
+	p := placeOf(c)
+	to := placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.ForPlan().Dir,
+		quick: c.Bool("quick"), check: c.Bool("check-packages")}
+	f := planFlags{machine: m, wish: wish, target: to, lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, apply.CheckKernel(f.kernel)); err != nil {
 		return f, err
 	}

@@ -12,7 +12,6 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
 	"envfix/internal/lock"
-	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/ui"
@@ -32,15 +31,6 @@ type lockedProfile struct {
 	Build  string   `json:"build"`
 	Python string   `json:"python"`
 	Hosts  []string `json:"hosts"`
-}
-
-// asked is what the team of this directory asks for already.
-func (f fleetFlags) asked() ([]pep508.Requirement, error) {
-	if !f.lock {
-		return nil, nil
-	}
-	t := teamIn(".")
-	return t.Asked()
 }
 
 // writeLock makes the lock of a plan's groups. The targets that the plan does not have

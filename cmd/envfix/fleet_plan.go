@@ -146,11 +146,13 @@ func fleetPlan(ctx context.Context, f fleetFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	own, err := f.asked()
-	if err != nil {
-		return err
+	if f.lock { // what the team asks for already counts as well
+		own, err := teamIn(".").Asked()
+		if err != nil {
+			return err
+		}
+		r.Requirements = append(r.Requirements, own...)
 	}
-	r.Requirements = append(r.Requirements, own...)
 	if f.options.Previous, err = previousGroups(f.previous); err != nil {
 		return err
 	}

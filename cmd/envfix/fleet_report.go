@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 
@@ -44,46 +43,36 @@ EXIT STATUS
 			&cli.StringFlag{Name: "lock", Usage: "compare with the lock `FILE`; none: with no lock"},
 			staleFlag(),
 		},
-		Action: func(c *cli.Context) error {
-			f := reportFlags{files: c.Args().Slice(), json: c.Bool("json"), html: c.String("html"), lock: c.String("lock")}
-			var err error
-			if f.oldest, err = oldest(c.Int("stale")); err != nil {
-				return err
-			}
-			return fleetReport(f, c.App.Writer)
-		},
+		Action: fleetReportAction,
 	}
 }
 
-// reportFlags are all that a report is made from.
-type reportFlags struct {
-	files      []string
-	json       bool
-	html, lock string
-	oldest     string
-}
-
-func fleetReport(f reportFlags, w io.Writer) error {
-	if len(f.files) == 0 {
+func fleetReportAction(c *cli.Context) error {
+	since, err := oldest(c.Int("stale"))
+	if err != nil {
+		return err
+	}
+	if c.NArg() == 0 {
 		return fail.Wrong("which results? no file or folder is named",
 			"`envfix verify --static --json` on each machine prints what is read here")
 	}
-	l, err := reportLock(f.lock)
+	l, err := reportLock(c.String("lock"))
 	if err != nil {
 		return err
 	}
 	results := fleet.NewResults()
-	if err := collect(results, f.files, "`envfix verify --static --json` on a machine prints what is read here"); err != nil {
+	if err := collect(results, c.Args().Slice(), "`envfix verify --static --json` on a machine prints what is read here"); err != nil {
 		return err
 	}
-	r := results.Report(l, f.oldest)
-	if f.html != "" {
+	r := results.Report(l, since)
+	if file := c.String("html"); file != "" {
 		page, err := ui.FleetPage(r)
-		if err := writePage(f.html, page, err); err != nil {
+		if err := writePage(file, page, err); err != nil {
 			return err
 		}
 	}
-	return answer(w, f.json, fleetReportAnswer{1, r}, ui.FleetReport(r, style(w)), fail.CodeIf(r.Count[fleet.Right] < r.Machines, fail.Pending))
+	return answer(c.App.Writer, c.Bool("json"), fleetReportAnswer{1, r}, ui.FleetReport(r, style(c.App.Writer)),
+		fail.CodeIf(r.Count[fleet.Right] < r.Machines, fail.Pending))
 }
 
 // reportLock is the lock that machines are compared with; nil: none.

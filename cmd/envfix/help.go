@@ -30,10 +30,12 @@ func sharedFlags() []cmdline.Section {
 // commandGroups is the order of the help text: by what brings somebody here.
 func commandGroups() []cmdline.Group {
 	return []cmdline.Group{
-		{Title: "TO SET UP", Of: []func() *cli.Command{factsCommand, planCommand, whyCommand, applyCommand, addCommand, removeCommand, syncCommand, execCommand,
-			shellCommand, rollbackCommand, historyCommand, cleanCommand, verifyCommand, envCommand}},
-		{Title: "WHEN IT DOES NOT WORK", Of: []func() *cli.Command{doctorCommand, explainCommand}},
-		{Title: "WHEN IT IS SLOW", Of: []func() *cli.Command{runCommand, watchCommand}},
-		{Title: "FOR TEAMS, AND THE DATA", Of: []func() *cli.Command{lockCommand, fleetCommand, matrixCommand, completionCommand, schemaCommand, mcpCommand}},
+		{Title: "TO SET UP", Commands: []*cli.Command{factsCommand(), planCommand(), whyCommand(), applyCommand(), addCommand(), removeCommand(),
+			syncCommand(), execCommand(),
+			shellCommand(), rollbackCommand(), historyCommand(), cleanCommand(), verifyCommand(), envCommand()}},
+		{Title: "WHEN IT DOES NOT WORK", Commands: []*cli.Command{doctorCommand(), explainCommand()}},
+		{Title: "WHEN IT IS SLOW", Commands: []*cli.Command{runCommand(), watchCommand()}},
+		{Title: "FOR TEAMS, AND THE DATA", Commands: []*cli.Command{lockCommand(), fleetCommand(), matrixCommand(),
+			completionCommand(), schemaCommand(), mcpCommand()}},
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestHelpTexts(t *testing.T) {
 	var grouped []string
 	for _, g := range commandGroups() {
-		grouped = append(grouped, cmdline.Names(g.Commands())...)
+		grouped = append(grouped, cmdline.Names(g.Commands)...)
 	}
 	for _, c := range commands() {
 		if n := len(slices.DeleteFunc(slices.Clone(grouped), func(g string) bool { return g != c.Name })); !c.Hidden && n != 1 {

@@ -33,18 +33,16 @@ func (f lockCall) checkLock(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	text := ""
+	for _, n := range v.Notes {
+		text += "note: " + ui.Clean(n) + "\n"
+	}
 	if f.json || len(v.Stale) == 0 {
-		text := ""
-		for _, n := range v.Notes {
-			text += "note: " + ui.Clean(n) + "\n"
-		}
 		text += fmt.Sprintf("%s is current: %s, matrix %s\n", lock.File, ui.Count(len(old.Profiles), "profile"), old.Matrix.Version)
 		told := lockCheckAnswer{1, len(v.Stale) == 0, append([]string{}, v.Stale...), append([]string{}, v.Notes...)}
 		return answer(out, f.json, told, text, fail.CodeIf(len(v.Stale) > 0, fail.Pending))
 	}
-	for _, n := range v.Notes {
-		fmt.Fprintf(out, "note: %s\n", ui.Clean(n))
-	}
+	fmt.Fprint(out, text)
 	return &fail.Error{Code: fail.Pending, Text: lock.File + " is stale", Details: v.Stale, Hints: []string{v.Cure}}
 }
 

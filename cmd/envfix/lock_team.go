@@ -11,17 +11,21 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/probe"
 	"envfix/internal/project"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/matrix"
 	"envfix/resolver"
 )
 
 // teamIn is the team whose lock lies, or shall lie, in dir.
 func teamIn(dir string) *team.Team {
-	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: system.ToolsDir(), Describe: describeTarget, Project: project.Read, Pythons: sync.OnceValue(pythonsHere),
+	return &team.Team{Dir: dir, Matrix: matrixFor(), Build: buildVersion, Tools: system.ToolsDir(), Describe: describeTarget,
+		Project: project.Read, Pythons: sync.OnceValue(pythonsHere),
 		Tell: func(line string) { fmt.Fprintln(stderr(), ui.Clean(line)) }}
 }
 
@@ -78,4 +82,45 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 		out = append(out, lock.Target{Name: name, Facts: strings.Trim(facts, `"`)})
 	}
 	return out, nil
+}
+
+// lockDrift says package by package in what an environment differs from the profile
+// that the machine installs; nothing where no lock governs this directory, or where
+// there is no environment yet.
+func lockDrift(h machine.Machine, env string) []string {
+	held := probe.Held(probeOptions(env))
+	if held == nil || governing() == "" {
+		return nil
+	}
+	p, not := lockedFor(matrixFor(), h)
+	if not != nil {
+		return []string{not.Error()}
+	}
+	out := text.Each(say.Few(p.Packages.Drift(versions(held)).Lines(), 8, "and %d more"), func(line string) string {
+		return fmt.Sprintf("%s and profile %s of %s differ: %s", env, p.Profile.Name, lock.File, ui.Clean(line))
+	})
+	if len(out) > 0 {
+		out = append(out, "`envfix lock sync` makes it exactly the lock again")
+	}
+	return out
+}
+
+// versions are the packages of an environment by name.
+func versions(held *machine.Held) map[string]string {
+	have := map[string]string{}
+	for _, d := range held.Dists {
+		have[d.Name] = d.Version
+	}
+	return have
+}
+
+// lockedFor returns the profile that the machine installs, nil where no lock governs
+// this directory, or why it installs none.
+func lockedFor(m *matrix.Matrix, h machine.Machine) (p *team.Chosen, not error) {
+	home := governing()
+	if home == "" {
+		return nil, nil
+	}
+	t := team.Team{Dir: home, Matrix: m, Build: buildVersion, Project: project.Read}
+	return t.Follow(h, team.Following{})
 }

@@ -104,10 +104,10 @@ var worksUnseen = []string{"apply", "add", "remove", "rollback", "run", "lock", 
 
 // commands are those of the help text, in its order, and those that it does not show.
 func commands() (all []*cli.Command) {
-	unshown := []func() *cli.Command{rootCommand, bringCommand, nvmlCommand, nvmlSampleCommand, completeCommand}
-	for _, g := range append(commandGroups(), cmdline.Group{Of: unshown}) {
-		all = append(all, g.Commands()...)
+	for _, g := range commandGroups() {
+		all = append(all, g.Commands...)
 	}
+	all = append(all, rootCommand(), bringCommand(), nvmlCommand(), nvmlSampleCommand(), completeCommand())
 	complete(all)
 	return all
 }

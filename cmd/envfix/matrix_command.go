@@ -14,6 +14,7 @@ import (
 )
 
 func matrixInstallCommand() *cli.Command {
+	here, _ := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	return &cli.Command{
 		Name:      "command",
 		Usage:     "print the install command that PyTorch publishes for a release",
@@ -27,18 +28,12 @@ EXAMPLES
   envfix matrix command --os macos torch==2.11.0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-			&cli.StringFlag{Name: "os", Usage: "`SYSTEM`: linux, windows or macos", Value: hostOS()},
+			&cli.StringFlag{Name: "os", Usage: "`SYSTEM`: linux, windows or macos", Value: here},
 			&cli.StringFlag{Name: "tool", Usage: "`TOOL`: pip or conda", Value: "pip"},
 			&cli.StringFlag{Name: "build", Usage: "`BUILD`: cu126, cpu, rocm7.2, xpu, mps (default: what the default index has)"},
 		},
 		Action: matrixInstallAction,
 	}
-}
-
-// hostOS is this system in the words of the data.
-func hostOS() string {
-	os, _ := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
-	return os
 }
 
 func matrixInstallAction(c *cli.Context) error {

@@ -50,8 +50,14 @@ EXAMPLES
 			if dir := c.String("files"); dir != "" && c.NArg() == 0 {
 				return matrixHarvestFiles(c.Context, dir, c.String("index"), c.App.Writer)
 			}
+			write := func(read func(*maintain.Index, maintain.Progress) (text.Quoted, []string, error)) error {
+				return harvested(c.Context, c.String("index"), c.String("out"), c.App.Writer, read)
+			}
 			if r, err := pep508.Parse(c.Args().First(), ""); err == nil && c.NArg() == 1 && r.Name != "torch" {
-				return matrixHarvestPackage(c.Context, r, c.String("index"), c.String("out"), c.App.Writer)
+				return write(func(x *maintain.Index, told maintain.Progress) (text.Quoted, []string, error) {
+					draft, err := maintain.HarvestPackage(c.Context, x, matrixFor(), r, today(), told)
+					return draft, nil, err
+				})
 			}
 			spec, label, err := torchArgument(c)
 			if err != nil {
@@ -61,16 +67,19 @@ EXAMPLES
 			if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
 				return fail.Wrong("one release is harvested at a time", "`envfix matrix harvest torch==2.15.0`")
 			}
-			return matrixHarvest(c.Context, torch, c.String("index"), c.String("out"), c.App.Writer)
+			return write(func(x *maintain.Index, told maintain.Progress) (text.Quoted, []string, error) {
+				return maintain.Harvest(c.Context, x, matrixFor(), torch, today(), told)
+			})
 		},
 	}
 }
 
-// matrixHarvest writes the draft of a release to a new file, or where out is "" to w.
-func matrixHarvest(ctx context.Context, torch version.Python, address, out string, w io.Writer) error {
+// harvested writes what is read from the index at an address to a new file, or where out is ""
+// to w; what a person is to know of it is warned of.
+func harvested(ctx context.Context, address, out string, w io.Writer, read func(*maintain.Index, maintain.Progress) (text.Quoted, []string, error)) error {
 	var notes []string
 	draft, err := fromIndex(ctx, address, func(x *maintain.Index, told maintain.Progress) (draft text.Quoted, err error) {
-		draft, notes, err = maintain.Harvest(ctx, x, matrixFor(), torch, today(), told)
+		draft, notes, err = read(x, told)
 		return draft, err
 	})
 	if err != nil {
@@ -79,7 +88,10 @@ func matrixHarvest(ctx context.Context, torch version.Python, address, out strin
 	for _, n := range notes {
 		fmt.Fprintf(stderr(), "envfix: warning: %s\n", ui.Clean(n))
 	}
-	return writeDraft(w, out, draft)
+	if out != "" {
+		return writeNew(out, draft)
+	}
+	return writeForm(w, draft)
 }
 
 // fromIndex is what is read from the index at an address, with a line that says how far
@@ -92,25 +104,6 @@ func fromIndex[T any](ctx context.Context, address string, read func(*maintain.I
 	bar := progressOf("reading the index: "+x.Name(), x.Received)
 	defer bar.end()
 	return read(x, bar.step)
-}
-
-// writeDraft writes to a new file, or where out is "" to w.
-func writeDraft(w io.Writer, out string, draft text.Quoted) error {
-	if out != "" {
-		return writeNew(out, draft)
-	}
-	return writeForm(w, draft)
-}
-
-// matrixHarvestPackage writes the rows of a package beside torch.
-func matrixHarvestPackage(ctx context.Context, r pep508.Requirement, address, out string, w io.Writer) error {
-	draft, err := fromIndex(ctx, address, func(x *maintain.Index, told maintain.Progress) (text.Quoted, error) {
-		return maintain.HarvestPackage(ctx, x, matrixFor(), r, today(), told)
-	})
-	if err != nil {
-		return err
-	}
-	return writeDraft(w, out, draft)
 }
 
 // matrixHarvestFiles renews the files.yaml of a directory of data.

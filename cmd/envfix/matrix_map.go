@@ -43,24 +43,12 @@ EXIT STATUS
 	}
 }
 
-// mapFlags are those of `envfix matrix map`.
-type mapFlags struct {
-	words describe.Machine
-	html  string
-}
-
 func matrixMapAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return fail.Wrong("unexpected argument "+ui.Clip(c.Args().First(), 60), "`envfix matrix map --gpu V100`")
 	}
-	f := mapFlags{html: c.String("html"), words: cmdline.Given(c, describe.MachineFlags())}
-	return f.draw(c.App.Writer)
-}
-
-// draw makes the map and prints or writes it.
-func (f mapFlags) draw(w io.Writer) error {
 	m := matrixFor()
-	v, err := f.view()
+	v, err := viewOf(cmdline.Given(c, describe.MachineFlags()))
 	if err != nil {
 		return err
 	}
@@ -69,30 +57,30 @@ func (f mapFlags) draw(w io.Writer) error {
 		return fail.Wrong("no build for a GPU is published for "+v.OS+" "+v.Arch,
 			"`envfix matrix show` lists every release")
 	}
-	if f.html != "" {
+	if file := c.String("html"); file != "" {
 		title := "envfix: which GPU runs which torch, " + v.OS + " " + v.Arch
 		foot := "Data " + m.Version + " of " + m.Date + ". Made by envfix matrix map."
-		return writePage(f.html, []byte(drawn.Page(title, foot)), nil)
+		return writePage(file, []byte(drawn.Page(title, foot)), nil)
 	}
-	look := style(w)
-	_, err = io.WriteString(w, drawn.Text(look.Bold))
+	w := c.App.Writer
+	_, err = io.WriteString(w, drawn.Text(style(w).Bold))
 	if err == nil && len(drawn.Details()) > 0 {
 		_, err = fmt.Fprint(w, "\n"+ui.Columns(ui.Pairs(drawn.Details()), 0))
 	}
 	return err
 }
 
-// view reads the words: a machine described by them alone.
-func (f mapFlags) view() (chart.View, error) {
+// viewOf reads the words: a machine described by them alone.
+func viewOf(words describe.Machine) (chart.View, error) {
 	h := machine.Machine{Format: machine.Format, Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
-	if err := f.words.Override(&h); err != nil {
+	if err := words.Override(&h); err != nil {
 		return chart.View{}, err
 	}
 	if err := wholeDriver(&h); err != nil {
 		return chart.View{}, err
 	}
 	v := chart.View{OS: h.Platform.OS, Arch: h.Platform.Arch, WSL: h.Platform.Environment == machine.WSL2, Today: today()}
-	if len(f.words.GPUs) > 0 {
+	if len(words.GPUs) > 0 {
 		v.GPUs = h.GPUs
 	}
 	if h.Driver != nil {

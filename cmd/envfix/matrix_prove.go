@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
 	"time"
 
 	"envfix/internal/fail"
@@ -44,46 +42,34 @@ EXIT STATUS
 			&cli.StringFlag{Name: "record", Usage: "write what was read into the data in `DIR`: sizes and hashes, and with --stack libraries without a row"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every comparison"},
 		},
-		Action: func(c *cli.Context) error {
-			if r, err := pep508.Parse(c.Args().First(), ""); err == nil && c.NArg() == 1 && r.Name != "torch" {
-				return matrixProve(c.Context, proveFlags{index: c.String("index"), json: c.Bool("json"), verbose: c.Bool("verbose"), beside: r}, c.App.Writer)
-			}
-			spec, label, err := torchArgument(c)
-			if err != nil {
-				return err
-			}
-			if label != "" {
-				return fail.Wrong("a label does not choose wheels here",
-					"`--index https://download.pytorch.org/whl/"+label+"` does")
-			}
-			return matrixProve(c.Context, proveFlags{
-				index: c.String("index"), json: c.Bool("json"), verbose: c.Bool("verbose"),
-				query: maintain.ProveQuery{Torch: spec, OS: c.String("os"), Arch: c.String("arch"), Stack: c.Bool("stack"),
-					Missing: c.Bool("missing"), Record: c.String("record"), Today: today()},
-			}, c.App.Writer)
-		},
+		Action: matrixProveAction,
 	}
 }
 
-// proveFlags are those of `envfix matrix prove`.
-type proveFlags struct {
-	index   string
-	query   maintain.ProveQuery
-	beside  pep508.Requirement // of a package beside torch; zero: torch is proven
-	json    bool
-	verbose bool
-}
-
-func matrixProve(ctx context.Context, f proveFlags, w io.Writer) error {
-	started := time.Now()
-	r, err := fromIndex(ctx, f.index, func(x *maintain.Index, told maintain.Progress) (*maintain.Report, error) {
-		if f.query.Progress = told; f.beside.Name != "" {
-			return maintain.ProvePackage(ctx, x, matrixFor(), f.beside, told)
+func matrixProveAction(c *cli.Context) error {
+	q := maintain.ProveQuery{OS: c.String("os"), Arch: c.String("arch"), Stack: c.Bool("stack"), Missing: c.Bool("missing"),
+		Record: c.String("record"), Today: today()}
+	beside, err := pep508.Parse(c.Args().First(), "")
+	ofTorch := err != nil || c.NArg() != 1 || beside.Name == "torch"
+	if ofTorch {
+		var label string
+		if q.Torch, label, err = torchArgument(c); err != nil {
+			return err
 		}
-		return maintain.Prove(ctx, x, matrixFor(), f.query)
+		if label != "" {
+			return fail.Wrong("a label does not choose wheels here",
+				"`--index https://download.pytorch.org/whl/"+label+"` does")
+		}
+	}
+	started := time.Now()
+	r, err := fromIndex(c.Context, c.String("index"), func(x *maintain.Index, told maintain.Progress) (*maintain.Report, error) {
+		if q.Progress = told; ofTorch {
+			return maintain.Prove(c.Context, x, matrixFor(), q)
+		}
+		return maintain.ProvePackage(c.Context, x, matrixFor(), beside, told)
 	})
 	if err != nil {
 		return err
 	}
-	return answer(w, f.json, r, r.Text(f.verbose, time.Since(started)), fail.CodeIf(r.Agree < len(r.Rows), fail.Failed))
+	return answer(c.App.Writer, c.Bool("json"), r, r.Text(c.Bool("verbose"), time.Since(started)), fail.CodeIf(r.Agree < len(r.Rows), fail.Failed))
 }

@@ -55,18 +55,10 @@ type watchFlags struct {
 	once, json bool
 }
 
-func watchFlagsOf(c *cli.Context) (watchFlags, error) {
+func watchAction(c *cli.Context) error {
 	f := watchFlags{pid: c.Int("pid"), once: c.Bool("once"), json: c.Bool("json")}
 	if c.IsSet("pid") && f.pid < 1 {
-		return f, fail.Wrong(fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid))
-	}
-	return f, nil
-}
-
-func watchAction(c *cli.Context) error {
-	f, err := watchFlagsOf(c)
-	if err != nil {
-		return err
+		return fail.Wrong(fmt.Sprintf("--pid %d: a process number is greater than 0", f.pid))
 	}
 	besideJob()
 	w, err := observe.StartWatch(observe.Options{Self: self(), State: system.StateDir(), Env: os.Environ()}, f.pid)

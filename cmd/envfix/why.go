@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"envfix/internal/fail"
-	"envfix/internal/pep508"
 	"envfix/internal/team"
 	"envfix/internal/ui"
 	"envfix/resolver"
@@ -74,7 +73,10 @@ func whyAction(c *cli.Context) error {
 		return err
 	}
 	locked := team.CaseOf(held, asked)
-	return answer(c.App.Writer, c.Bool("json"), caseOfAnswer(asked, told, locked),
+	found := told.Resolution
+	stated := caseAnswer{1, asked.Text, found.Decision, found.Choice, found.Then, append([]resolver.Verdict{}, told.Verdicts...),
+		append([]resolver.PackageRelease{}, told.Releases...), append([]resolver.Nearest{}, found.Nearest...), append([]string{}, found.Alternatives...), locked}
+	return answer(c.App.Writer, c.Bool("json"), stated,
 		ui.Why(h, asked, told, c.Bool("verbose"), ui.LockRow(locked, not)), fail.CodeIf(len(told.Verdicts) == 0, fail.NoSolution))
 }
 
@@ -90,10 +92,4 @@ type caseAnswer struct {
 	Nearest      []resolver.Nearest        `json:"nearest"`
 	Alternatives []string                  `json:"alternatives"`
 	Locked       *team.LockedCase          `json:"locked"` // what envfix.lock says of it; null without one
-}
-
-func caseOfAnswer(asked pep508.Requirement, a *resolver.Case, locked *team.LockedCase) caseAnswer {
-	return caseAnswer{1, asked.Text, a.Resolution.Decision, a.Resolution.Choice, a.Resolution.Then,
-		append([]resolver.Verdict{}, a.Verdicts...), append([]resolver.PackageRelease{}, a.Releases...), append([]resolver.Nearest{}, a.Resolution.Nearest...),
-		append([]string{}, a.Resolution.Alternatives...), locked}
 }

@@ -88,7 +88,7 @@ func fragment(w project.Wish, p *plan.Plan) string {
 	}
 	q := url.Values{"gpu": d.GPUs}
 	python := w.Python
-	if python == "" && hasPython(h, p.Python) {
+	if python == "" && p.Python != "" && slices.ContainsFunc(h.Pythons, func(y machine.Python) bool { return strings.HasPrefix(y.Version+".", p.Python+".") }) {
 		python = p.Python
 	}
 	for name, value := range map[string]string{"driver": d.Driver, "os": d.OS, "arch": d.Arch, "libc": d.Libc, "python": python, "cuda": w.CUDA,
@@ -108,10 +108,6 @@ func fragment(w project.Wish, p *plan.Plan) string {
 		}
 	}
 	return q.Encode()
-}
-
-func hasPython(h machine.Machine, version string) bool {
-	return version != "" && slices.ContainsFunc(h.Pythons, func(p machine.Python) bool { return strings.HasPrefix(p.Version+".", version+".") })
 }
 
 // redirect writes, for this user alone, a page that leads to an address.

@@ -28,7 +28,7 @@ func ProgramHelp(groups []Group, look ui.Style) string {
 	var b strings.Builder
 	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
 	for _, g := range groups {
-		b.WriteString("\n" + g.Title + "\n" + commandRows(g.Commands(), look))
+		b.WriteString("\n" + g.Title + "\n" + commandRows(g.Commands, look))
 	}
 	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data; -v: what the kernel keeps\n"))
 	b.WriteString(look.Fit(`
@@ -55,13 +55,8 @@ MORE
 // A Group is commands that something brings somebody to. Each lives in the file of
 // its name.
 type Group struct {
-	Title string
-	Of    []func() *cli.Command
-}
-
-// Commands are those of the group.
-func (g Group) Commands() []*cli.Command {
-	return text.Each(g.Of, func(make func() *cli.Command) *cli.Command { return make() })
+	Title    string
+	Commands []*cli.Command
 }
 
 // CommandHelp is the help of the command at the end of path; its flags that are shared stand below
