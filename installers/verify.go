@@ -15,7 +15,7 @@ import (
 func verify(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *resolver.Choice) *plan.Verify {
 	v := &plan.Verify{Torch: cmp.Or(c.Packages["torch"], c.Torch), CUDA: c.CUDA, CuDNN: c.CuDNN, Arches: c.Arches, Imports: imports(c)}
 	for name := range c.Packages {
-		module, known := frameworkModules[plainFramework(name)]
+		module, known := frameworkModules[resolver.PlainName(name)]
 		if !known {
 			continue
 		}
@@ -45,13 +45,6 @@ func verify(h machine.Machine, r resolver.Request, res *resolver.Resolution, c *
 // frameworkModules are the frameworks that the proof computes with, and what is imported
 // of them.
 var frameworkModules = map[string]string{"tensorflow": "tensorflow", "jax": "jax", "onnxruntime": "onnxruntime", "cupy": "cupy"}
-
-// plainFramework is a framework's name without what it says of a GPU.
-func plainFramework(name string) string {
-	name = strings.TrimSuffix(name, "-gpu")
-	plain, _, _ := strings.Cut(name, "-cuda")
-	return plain
-}
 
 // withoutTorch reports whether a choice is of other frameworks alone.
 func withoutTorch(c *resolver.Choice) bool {

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -37,10 +38,8 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 	if e.Build == "" || len(gpus) == 0 == slices.ContainsFunc(e.CUDA, isCUDA) {
 		return out
 	}
-	need := ""
-	if len(gpus) > 0 {
-		need = "the CUDA toolkit" + s.toolkitAlone() + ", then "
-	}
+	d := s.p.installed() // the newest CUDA that it supports natively
+	need := say.If(len(gpus) > 0, "the CUDA toolkit"+say.If(d.compared && !d.cuda.IsZero(), " "+d.cuda.String())+", then ")
 	return append(out, fmt.Sprintf("source build of %s: %s`%s`", r.Name, need,
 		strings.ReplaceAll(e.Build, "pip install "+r.Name, "pip install '"+plainText(r)+"'")))
 }
@@ -53,19 +52,15 @@ func (s frameworks) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, w
 	d := s.p.installed()
 	for _, l := range slices.Backward(e.CUDA) {
 		v, ok := matrix.LabelCUDA(l)
-		switch {
-		case !ok && len(gpus) == 0:
-			return l, ""
-		case !ok || len(gpus) == 0:
-			continue
-		case d.compared && !d.cuda.IsZero() && d.cuda.Less(v):
+		switch g, first := s.newerThan(gpus, v); {
+		case ok != (len(gpus) > 0):
+		case ok && d.compared && !d.cuda.IsZero() && d.cuda.Less(v):
 			why = fmt.Sprintf("driver %s runs CUDA %s natively, and they begin with CUDA %s", d.version, d.cuda, v)
-			continue
-		}
-		if g, first := s.newerThan(gpus, v); first != "" {
+		case ok && first != "":
 			return "", fmt.Sprintf("CUDA %s knows no %s: that begins with CUDA %s", v, g, first)
+		default:
+			return l, ""
 		}
-		return l, ""
 	}
 	return "", why
 }
@@ -80,12 +75,4 @@ func (s frameworks) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first
 		}
 	}
 	return "", ""
-}
-
-// toolkitAlone is the newest CUDA that the driver supports natively, as a word.
-func (s frameworks) toolkitAlone() string {
-	if d := s.p.installed(); d.compared && !d.cuda.IsZero() {
-		return " " + d.cuda.String()
-	}
-	return ""
 }

@@ -98,18 +98,42 @@ func (q *attempt) best(also ...func(*matrix.Build) bool) *matrix.Build {
 
 // choice says what a build means for an installer.
 func (q *attempt) choice(b *matrix.Build) *Choice {
-	switch {
-	case isConda(b):
-		return q.condaChoice(b)
-	case b.Framework != nil:
-		return q.fits().frameworkChoice(b)
-	}
 	c := &Choice{
 		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), CuDNN: b.CuDNN.String(),
-		Python: q.py.String(), Channel: "pip", Packages: map[string]string{}, Natively: q.natively(b),
+		Python: q.py.String(), Channel: "pip", Packages: map[string]string{}, Natively: b.Framework == nil && q.natively(b),
 		Proof: string(b.Proof), Source: b.Source, Arches: arches(b), Listed: q.p.req.listed(b),
 	}
 	c.Unknown = b.Status == matrix.NotSeen && c.Listed == nil
+	c.Holds = q.holds(b)
+	if b.Framework != nil || isConda(b) {
+		q.unpinnedChoice(c, b)
+	} else {
+		q.pinnedChoice(c, b)
+	}
+	q.fits().askFrameworks(c, b)
+	return c
+}
+
+// unpinnedChoice names the packages of which the installer finds the versions: beside a
+// framework, and conda's, whose solver picks the libraries as well. A channel has no index.
+func (q *attempt) unpinnedChoice(c *Choice, b *matrix.Build) {
+	if isConda(b) {
+		c.Channel, c.CuDNN, c.Proof = b.Index, "", string(matrix.ByDocumentation)
+		c.Packages["torch"] = c.Torch
+		for name := range q.p.req.asked {
+			c.Packages[name] = ""
+		}
+	}
+	if b.Framework != nil {
+		c.CUDA = b.CUDA.String() // its major alone
+	}
+	for _, r := range q.p.req.packages {
+		c.Packages[r.Name] = ""
+	}
+}
+
+// pinnedChoice names the version of each package that goes with a torch.
+func (q *attempt) pinnedChoice(c *Choice, b *matrix.Build) {
 	label := ""
 	if !q.fromDefault(b) {
 		c.Index = new(b.Index)
@@ -129,12 +153,9 @@ func (q *attempt) choice(b *matrix.Build) *Choice {
 	for _, e := range q.packages().extensions(b) {
 		q.place(c, e, b)
 	}
-	c.Holds = q.holds(b)
 	if q.p.req.Channel != "" {
 		q.channelChoice(c)
 	}
-	q.fits().askFrameworks(c, b)
-	return c
 }
 
 // place adds a package to a choice: its version, why that is not its newest, and the

@@ -23,8 +23,8 @@ func (s *problem) brought() {
 // broughtBy adds what a row says that a package brings, where its build matters, unless
 // what may stand in its place was asked for.
 func (s *problem) broughtBy(of, name string) {
-	instead := append([]string{plainName(name)}, s.m.InsteadOf(of, name)...)
-	if slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return slices.Contains(instead, plainName(r.Name)) }) {
+	instead := append([]string{PlainName(name)}, s.m.InsteadOf(of, name)...)
+	if slices.ContainsFunc(s.req.packages, func(r pep508.Requirement) bool { return slices.Contains(instead, PlainName(r.Name)) }) {
 		return
 	}
 	_, there := s.req.asked[name]

@@ -65,22 +65,3 @@ func condaLabel(c *matrix.CondaBuild) string {
 func isConda(b *matrix.Build) bool {
 	return b.Index == managers.CondaForge || b.Index == managers.CondaPyTorch
 }
-
-// condaChoice says what a conda build means: its solver picks the companions and
-// libraries. A channel has no index.
-func (q *attempt) condaChoice(b *matrix.Build) *Choice {
-	c := &Choice{
-		Torch: b.Release.Torch.String(), Build: b.Label, CUDA: b.CUDA.MajorMinor(), Python: q.py.String(),
-		Channel: b.Index, Packages: map[string]string{"torch": b.Release.Torch.String()}, Natively: q.natively(b),
-		Proof: string(matrix.ByDocumentation), Source: b.Source, Arches: arches(b),
-	}
-	for _, name := range companions {
-		if _, asked := q.p.req.asked[name]; asked {
-			c.Packages[name] = ""
-		}
-	}
-	for _, r := range q.p.req.packages {
-		c.Packages[r.Name] = ""
-	}
-	return c
-}

@@ -112,7 +112,7 @@ func (s chooser) withoutGPU(wants string) *outcome {
 func (s chooser) noCode() string {
 	switch {
 	case s.p.lead != "":
-		return fmt.Sprintf("%s has no code that is known", plainName(s.p.lead))
+		return fmt.Sprintf("%s has no code that is known", PlainName(s.p.lead))
 	case s.p.req.conda():
 		return "no conda build has code"
 	case s.p.env() == machine.WSL2:

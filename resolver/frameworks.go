@@ -28,9 +28,9 @@ var ofCUDA = lazy.Regexp(`-cu(?:da)?1[0-9]+x?$`)
 // firstNumber is the first number of a specifier.
 var firstNumber = lazy.Regexp(`[0-9]+`)
 
-// plainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
+// PlainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
 // onnxruntime-gpu onnxruntime, cudf-cu12 cudf.
-func plainName(name string) string {
+func PlainName(name string) string {
 	if at := ofCUDA().FindStringIndex(name); at != nil {
 		name = name[:at[0]]
 	}
@@ -46,7 +46,7 @@ func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
 		b := &matrix.Build{Release: &matrix.Release{Source: f.Source}, Framework: f, Label: label, OS: f.OS, Arch: f.Arch, Glibc: f.Glibc,
 			Default: true, Status: matrix.Offered, Proof: f.Proof, Source: f.Source}
 		b.CUDA, _ = version.ParseDotted(major(f.CUDA)) // of its major, as far as its libraries decide
-		out[plainName(f.Package)] = append(out[plainName(f.Package)], b)
+		out[PlainName(f.Package)] = append(out[PlainName(f.Package)], b)
 	}
 	for i := range m.Frameworks {
 		build(&m.Frameworks[i], "cuda"+major(m.Frameworks[i].CUDA))
@@ -65,7 +65,7 @@ func frameworkBuilds(m *matrix.Matrix) map[string][]*matrix.Build {
 // of is not known, whatever is known of that for another.
 func (s *problem) isFramework(name string) bool {
 	forCPU, ofCUDA := strings.HasSuffix(name, "-cpu"), ofCUDA().MatchString(name)
-	return slices.ContainsFunc(s.cache.frameworks[plainName(name)], func(b *matrix.Build) bool {
+	return slices.ContainsFunc(s.cache.frameworks[PlainName(name)], func(b *matrix.Build) bool {
 		return (!forCPU || b.Label == cpu) && (!ofCUDA || b.Framework.Package == name)
 	})
 }
@@ -73,7 +73,7 @@ func (s *problem) isFramework(name string) bool {
 // framework are a framework's builds for this system that a name stands for.
 func (s *problem) framework(name string) []*matrix.Build {
 	var out []*matrix.Build
-	plain, p := plainName(name), s.h.Platform
+	plain, p := PlainName(name), s.h.Platform
 	for _, b := range s.cache.frameworks[plain] {
 		if b.Label == cpu || (name == plain || name == b.Framework.Package) && matrix.IsFor(b.OS, b.Arch, p.OS, p.Arch) {
 			out = append(out, b)
@@ -84,9 +84,9 @@ func (s *problem) framework(name string) []*matrix.Build {
 
 // asks is the requirement that a framework's build answers.
 func (s *problem) asks(b *matrix.Build) pep508.Requirement {
-	plain := plainName(b.Framework.Package)
+	plain := PlainName(b.Framework.Package)
 	for _, r := range s.req.packages {
-		if plainName(r.Name) == plain {
+		if PlainName(r.Name) == plain {
 			return r
 		}
 	}
@@ -258,18 +258,6 @@ func ask(r pep508.Requirement, b *matrix.Build) string {
 	return b.Framework.Ask + spec
 }
 
-// frameworkChoice says what the builds of frameworks mean for an installer.
-func (q fits) frameworkChoice(b *matrix.Build) *Choice {
-	c := &Choice{Build: b.Label, CUDA: b.CUDA.String(), Python: q.a.py.String(), Channel: "pip", Packages: map[string]string{},
-		Proof: string(b.Proof), Source: b.Source}
-	for _, r := range q.a.p.req.packages {
-		c.Packages[r.Name] = ""
-	}
-	q.askFrameworks(c, b)
-	c.Holds = q.frameworkHolds(b)
-	return c
-}
-
 // askFrameworks adds to a choice how its frameworks are asked for.
 func (q fits) askFrameworks(c *Choice, b *matrix.Build) {
 	if q.a.accel != cuda {
@@ -287,7 +275,7 @@ func (q fits) frameworkWord(b *matrix.Build) string {
 	var out []string
 	for _, r := range q.a.p.req.packages {
 		if f, why := q.frameworkFor(r, b); why == nil && f != nil && f.Label != cpu {
-			out = append(out, fmt.Sprintf("%s is asked for as %s, which computes on %s", plainName(r.Name), ask(r, f), gpuNames(q.a.gpus)))
+			out = append(out, fmt.Sprintf("%s is asked for as %s, which computes on %s", PlainName(r.Name), ask(r, f), gpuNames(q.a.gpus)))
 		}
 	}
 	return say.Either(len(out) == 0, "it is installed as it was asked for", strings.Join(out, "; "))

@@ -43,12 +43,12 @@ func (s advice) frameworkWays(o *outcome) []string {
 			make func(*pep508.Requirement)
 		}{
 			{"another extra", func(w *pep508.Requirement) { w.Extras = nil }},
-			{"another package", func(w *pep508.Requirement) { w.Name = plainName(w.Name) }},
+			{"another package", func(w *pep508.Requirement) { w.Name = PlainName(w.Name) }},
 			{"another version", func(w *pep508.Requirement) { w.Spec = version.Specifier{} }},
 		} {
 			if c := s.settledWith(r.Name, change.make); c != nil && (c.CUDA != "" || len(s.p.vendor(machine.NVIDIA)) == 0) {
 				for name := range c.Packages {
-					if plainName(name) == plainName(r.Name) {
+					if PlainName(name) == PlainName(r.Name) {
 						out = append(out, fmt.Sprintf("`%s` instead of `%s`: %s", cmp.Or(c.Ask[name], name), text.Cut(r.Text, 80), change.what))
 					}
 				}
@@ -61,12 +61,12 @@ func (s advice) frameworkWays(o *outcome) []string {
 // inWSL says where a framework computes on the GPU of a Windows machine that it does not
 // serve on Windows itself; "" where that helps nothing.
 func (s chooser) inWSL() string {
-	if s.p.h.Platform.OS != "windows" || len(s.p.vendor(machine.NVIDIA)) == 0 || !slices.ContainsFunc(s.p.cache.frameworks[plainName(s.p.lead)], func(b *matrix.Build) bool {
+	if s.p.h.Platform.OS != "windows" || len(s.p.vendor(machine.NVIDIA)) == 0 || !slices.ContainsFunc(s.p.cache.frameworks[PlainName(s.p.lead)], func(b *matrix.Build) bool {
 		return b.OS == "linux" && b.Arch == s.p.h.Platform.Arch
 	}) {
 		return ""
 	}
-	return fmt.Sprintf("; in WSL 2, %s computes on it (`--os wsl2`)", plainName(s.p.lead))
+	return fmt.Sprintf("; in WSL 2, %s computes on it (`--os wsl2`)", PlainName(s.p.lead))
 }
 
 // settledWith is what the request leads to where it asks otherwise for a package; nil

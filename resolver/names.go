@@ -35,7 +35,7 @@ func Misnamed(m *matrix.Matrix, r Request) error {
 // let pass.
 func (s naming) checkNames() error {
 	several := func(name string) bool { // it stands for packages of several CUDAs
-		return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return plainName(f.Package) == name })
+		return slices.ContainsFunc(s.p.m.Frameworks, func(f matrix.Framework) bool { return PlainName(f.Package) == name })
 	}
 	var famous []string
 	for _, r := range s.p.req.Requirements {
@@ -72,7 +72,7 @@ func (s naming) checkNames() error {
 func (s naming) famous() []string {
 	out := append([]string{"torch", triton, "numpy", "transformers", "accelerate", "diffusers", "lightning", "safetensors", "huggingface-hub"},
 		companions...)
-	out = append(out, text.Each(s.p.m.Frameworks, func(f matrix.Framework) string { return plainName(f.Package) })...)
+	out = append(out, text.Each(s.p.m.Frameworks, func(f matrix.Framework) string { return PlainName(f.Package) })...)
 	for _, e := range s.p.m.Extensions {
 		if !e.Torch.IsZero() {
 			out = append(out, e.Package)

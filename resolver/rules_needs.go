@@ -28,10 +28,23 @@ func (q *attempt) holds(b *matrix.Build) []string {
 			out = append(out, h)
 		}
 	}
-	for _, n := range q.p.needs("torch", b.Release.Torch) {
-		add(n.Of, n.Range)
+	torch := b.Framework == nil && !isConda(b)
+	if torch {
+		for _, n := range q.p.needs("torch", b.Release.Torch) {
+			add(n.Of, n.Range)
+		}
 	}
-	out = append(out, q.fits().frameworkHolds(b)...)
+	for _, r := range q.p.req.packages { // each version of a framework that may be installed
+		f, _ := q.fits().frameworkFor(r, b)
+		for _, n := range q.p.cache.needs[r.Name] {
+			if f != nil && n.Of != "torch" && n.Fails != matrix.FailsInstall && q.p.frameworks().allWithin(n.Versions, r.Spec, f.Framework.Versions) {
+				add(n.Of, n.Range)
+			}
+		}
+	}
+	if !torch {
+		return out
+	}
 	for _, e := range q.packages().extensions(b) {
 		for _, name := range q.p.m.BroughtBy(e.name) {
 			if !slices.ContainsFunc(q.p.req.packages, func(r pep508.Requirement) bool { return r.Name == name }) {
