@@ -167,6 +167,8 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 			Says("torch loads %s when it is imported, and that needs %s, which is not here: `import torch` fails", l.Dist, l.Library).
 			Do("have the loader find it: the software of that device, and its script that sets the paths (set_env.sh, setvars.sh)",
 				"or `pip uninstall -y "+l.Dist+"`, where nothing needs it", "or `export TORCH_DEVICE_BACKEND_AUTOLOAD=0`")
+	case l.Dist != "" && (strings.HasPrefix(l.Library, "libc10") || strings.HasPrefix(l.Library, "libtorch")) && len(found.Of("PY010")) > 0:
+		// torch itself is not whole
 	case l.Dist != "":
 		f := out.Find("PY019", evidence.Likely, said, e.Torch.CUDAAt).
 			Says("%s needs %s, which the torch that is here does not bring: it was built for another torch, or another CUDA", l.Dist, l.Library).

@@ -15,7 +15,6 @@ import (
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
-	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
 
@@ -139,7 +138,7 @@ func (l *linker) add(f machine.LinkFault) {
 
 // module opens torch's own module _C; nil: none that is there can be loaded.
 func (l *linker) module(h *sysroot.Host, torch string, in machine.Python) *loader.Object {
-	tag := "cpython-" + strings.ReplaceAll(version.Minor(in.Version), ".", "")
+	tag := python.Tag(in)
 	var bad []machine.LinkFault
 	for _, name := range h.Names(torch) {
 		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
@@ -219,8 +218,8 @@ func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Objec
 			continue
 		}
 		for _, o := range l.All {
-			if slices.Contains(o.Needed, x.Name) && l.lacks(x, o, own, opened) {
-				break
+			if slices.Contains(o.Needed, x.Name) {
+				l.lacks(x, o, own, opened)
 			}
 		}
 	}
@@ -248,18 +247,15 @@ func (l *linker) replaced(h *sysroot.Host, dists []machine.DistFiles, c *loader.
 }
 
 // lacks binds one that needs a library in whose place another is taken.
-func (l *linker) lacks(taken, by, own *loader.Object, opened []*loader.Object) bool {
-	for _, root := range opened {
-		if root == nil || !slices.Contains(l.Tree(root), by) {
-			continue
-		}
-		for _, b := range l.Bind(by, l.Tree(root), own.Defines) {
-			l.add(machine.LinkFault{By: by.Path, Library: taken.Name, Path: taken.Path, Via: taken.Via, Entry: taken.Entry, Symbol: b.Symbol, Module: true})
-			return true
-		}
-		return false
+func (l *linker) lacks(taken, by, own *loader.Object, opened []*loader.Object) {
+	i := slices.IndexFunc(opened, func(root *loader.Object) bool { return root != nil && slices.Contains(l.Tree(root), by) })
+	if i < 0 {
+		return
 	}
-	return false
+	for _, b := range l.Bind(by, l.Tree(opened[i]), own.Defines) {
+		l.add(machine.LinkFault{By: by.Path, Library: taken.Name, Path: taken.Path, Via: taken.Via, Entry: taken.Entry, Symbol: b.Symbol, Module: true})
+		return
+	}
 }
 
 // torchSymbol matches what only torch's libraries can have: names in its namespaces.

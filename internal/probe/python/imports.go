@@ -154,7 +154,7 @@ func (e Env) shadow(h *sysroot.Host, dir, name string) *machine.ImportPlace {
 	own, _ := xslices.Find(dists(h, []string{dir}), func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem })
 	p := &machine.ImportPlace{Path: text.Printable(file), Version: own.Version}
 	if !module {
-		p.Tag = builtFor(h, path.Dir(file), "cpython-"+strings.ReplaceAll(e.minor(), ".", ""))
+		p.Tag = builtFor(h, path.Dir(file), Tag(machine.Python{Version: e.minor(), FreeThreaded: e.Python.FreeThreaded}))
 	}
 	return p
 }
@@ -217,7 +217,12 @@ func builtFor(h *sysroot.Host, dir, tag string) (other string) {
 }
 
 // CompiledTag finds the Python that a module is compiled for, by its name.
-var CompiledTag = lazy.Regexp(`\.(cpython-3\d+)t?-[^.]*\.so$`)
+var CompiledTag = lazy.Regexp(`\.(cpython-3\d+t?)-[^.]*\.so$`)
+
+// Tag is what modules that are compiled for a Python have in their names (PEP 3149, PEP 703).
+func Tag(p machine.Python) string {
+	return "cpython-" + strings.ReplaceAll(version.Minor(p.Version), ".", "") + say.If(p.FreeThreaded, "t")
+}
 
 // A pathEntry is a directory, or an archive, on Python's search path, and the line that put
 // it there.
