@@ -59,10 +59,6 @@ func (c *Class) allows(line string) bool {
 }
 
 func (k *Knowledge) addClass(r record) error {
-	if err := known(r, "id", "cause", "text", "says", "fix", "names", "forms",
-		"alone", "kinds", "where", "warns", "question", "harmless", "foreign", "soft", "hard", "needs", "none"); err != nil {
-		return err
-	}
 	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
 		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
 		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true",

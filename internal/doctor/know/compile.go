@@ -34,8 +34,8 @@ func Compile(fsys fs.FS, facts []string) ([]byte, error) {
 		Index: newIndex(newScanner(k, facts).expressions())}
 	f.Checks = append(f.Checks, text.Each(k.Order, func(id string) *Check { return k.Checks[id] })...)
 	sum := sha256.New()
-	for _, name := range files {
-		text, err := fs.ReadFile(fsys, name)
+	for _, kind := range kinds {
+		text, err := fs.ReadFile(fsys, kind.file)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@
 package know
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -123,27 +124,36 @@ type Knowledge struct {
 	scanner *Scanner
 }
 
-// files are the files of data/ that hold the knowledge.
-var files = []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml", "classes.yaml"}
+// kinds are the files of data/ that hold the knowledge, in the order in which one names what
+// is in another: the keys that a record may have, and what takes it in.
+var kinds = []struct {
+	file, keys string
+	add        func(*Knowledge, record) error
+}{
+	{"causes.yaml", "id explains mended", (*Knowledge).addCause},
+	{"checks.yaml", "id group cause severity text fix explains guard source", (*Knowledge).addCheck},
+	{"messages.yaml", "id program checks cause text fix explains symptom pattern example counter source", (*Knowledge).addMessage},
+	{"clues.yaml", "id checks cause text fix weak explains all none", (*Knowledge).addClue},
+	{"xids.yaml", "ids check severity text fix source", (*Knowledge).addXid},
+	{"limits.yaml", "id torch value values note source", (*Knowledge).addLimit},
+	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
+}
 
 // Load reads the files, as people write them. Its error names the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
 	k := &Knowledge{Checks: map[string]*Check{}, Causes: Graph{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
-	add := map[string]func(record) error{
-		"causes.yaml": k.addCause, "checks.yaml": k.addCheck, "messages.yaml": k.addMessage,
-		"clues.yaml": k.addClue, "xids.yaml": k.addXid, "limits.yaml": k.addLimit, "classes.yaml": k.addClass}
-	for _, name := range files {
-		text, err := fs.ReadFile(fsys, name)
+	for _, kind := range kinds {
+		text, err := fs.ReadFile(fsys, kind.file)
 		if err != nil {
 			return nil, err
 		}
 		records, err := parseRecords(string(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", kind.file, err)
 		}
 		for _, r := range records {
-			if err := add[name](r); err != nil {
-				return nil, fmt.Errorf("%s: line %d: %w", name, r.line, err)
+			if err := cmp.Or(known(r, strings.Fields(kind.keys)), kind.add(k, r)); err != nil {
+				return nil, fmt.Errorf("%s: line %d: %w", kind.file, r.line, err)
 			}
 		}
 	}
@@ -152,9 +162,6 @@ func Load(fsys fs.FS) (*Knowledge, error) {
 
 func (k *Knowledge) addCause(r record) error {
 	id := r.one("id")
-	if err := known(r, "id", "explains", "mended"); err != nil {
-		return err
-	}
 	if _, twice := k.Causes[id]; twice || id == "" || id == "none" {
 		return fmt.Errorf("%q is not a cause, or there twice", id)
 	}
@@ -175,9 +182,6 @@ func (k *Knowledge) cause(word string) bool {
 func (k *Knowledge) addCheck(r record) error {
 	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
 		Fix: r.keys["fix"], Places: r.places(), Over: r.keys["explains"], Guard: r.one("guard"), Source: r.one("source")}
-	if err := known(r, "id", "group", "cause", "severity", "text", "fix", "explains", "guard", "source"); err != nil {
-		return err
-	}
 	if !c.Severity.parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
 		return fmt.Errorf("%q is not a check, or there twice", c.ID)
 	}
@@ -189,10 +193,6 @@ func (k *Knowledge) addCheck(r record) error {
 func (k *Knowledge) addMessage(r record) error {
 	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"], Places: r.places(),
 		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: strings.Join(r.keys["pattern"], "|"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
-	if err := known(r, "id", "program", "checks", "cause", "text", "fix", "explains", "symptom", "pattern", "example",
-		"counter", "source"); err != nil {
-		return err
-	}
 	if m.ID == "" || m.Pattern == "" || slices.ContainsFunc(k.Messages, func(o *Message) bool { return o.ID == m.ID }) {
 		return fmt.Errorf("%q is not a message, or there twice", m.ID)
 	}
@@ -206,9 +206,6 @@ func (k *Knowledge) addMessage(r record) error {
 func (k *Knowledge) addClue(r record) error {
 	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true",
 		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"]}
-	if err := known(r, "id", "checks", "cause", "text", "fix", "weak", "explains", "all", "none"); err != nil {
-		return err
-	}
 	if c.ID == "" || len(c.All) == 0 {
 		return fmt.Errorf("%q is not a clue", c.ID)
 	}
@@ -247,7 +244,7 @@ func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string, place
 }
 
 // known refuses keys of a record that nothing reads.
-func known(r record, keys ...string) error {
+func known(r record, keys []string) error {
 	for k := range r.keys {
 		place, of := strings.CutPrefix(k, "fix-")
 		if (!of || !slices.Contains(places, place) || !slices.Contains(keys, "fix")) && !slices.Contains(keys, k) {

@@ -15,9 +15,6 @@ type Limit struct {
 }
 
 func (k *Knowledge) addLimit(r record) error {
-	if err := known(r, "id", "torch", "value", "values", "note", "source"); err != nil {
-		return err
-	}
 	id := r.one("id")
 	torch, _ := version.ParsePython(r.one("torch")) // zero: the limit is of another kind
 	l := &Limit{Torch: torch, Value: r.one("value"), Values: r.keys["values"], Source: r.one("source")}
