@@ -118,7 +118,8 @@ func (r remedy) place(p person) string {
 
 // ofPlace is what the remedy says for the place of the person, where it says another.
 func (r remedy) ofPlace(p person) []string {
-	if ways := r.places[r.place(p)]; len(ways) > 0 && p.said {
+	place := r.place(p)
+	if ways := r.places[place]; len(ways) > 0 && (p.said || place == "container") {
 		return ways
 	}
 	return r.fix

@@ -78,7 +78,7 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 	e := newExam(k, c)
 	found := judge(e.Evidence)
 	atWork := !e.Says.Finished.IsZero() && !e.Says.Asks // a GPU, and nobody asks anything of it
-	report := Report{Format: Format, OK: !c.Pasted || len(found) > 0 || e.Torch.SeesGPU() || atWork,
+	report := Report{Format: Format, OK: !c.Pasted || len(found) > 0 || e.Torch.SeesGPU() && !e.Says.Asks || atWork,
 		Findings: []Finding{}, Notes: c.Notes, Process: c.Running}
 	for _, f := range rank(found.Merge(), k.Causes) {
 		f.Fix = e.ways(remedy{f.Check, f.Fix, f.Places}, f.Quotes())

@@ -225,7 +225,7 @@ func rocmTarget(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Torch.HIP != "" && !strings.HasPrefix(label, "rocm") {
 		label = "rocm" + e.Torch.HIP
 	}
-	if e.Matrix == nil || g == nil || g.GFX == "" || !strings.HasPrefix(label, "rocm") || e.Torch.SeesGPU() {
+	if e.Matrix == nil || g == nil || g.GFX == "" || !strings.HasPrefix(label, "rocm") || e.Torch.SeesGPU() && !e.Says.Asks {
 		return
 	}
 	known := false

@@ -23,7 +23,7 @@ func asksForNone(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 		return
 	}
 	bad := withoutGPU(e.Containers.Workloads, unseen)
-	if bad == nil {
+	if bad == nil || !e.Says.SMIInside.IsZero() {
 		return
 	}
 	weight, severity := evidence.Strong, evidence.Warning

@@ -38,13 +38,24 @@ func whoseMemory(e *evidence.Evidence, out *evidence.Findings) {
 		case a.Ours > a.Total/2:
 			out.Find("ACC009", evidence.Likely, a.At).
 				Says("the job itself holds %s of the GPU's %s", machine.GiB(a.Ours), machine.GiB(a.Total)).
-				Do(append([]string{"a smaller batch or sequence, bf16 in place of float32; in training gradient checkpointing, " +
-					"to generate a smaller or quantized model"}, e.Knowledge.Checks["ACC009"].Fix[1:]...)...)
+				Do(smaller(e)...)
 		case a.Tried > a.Total:
 			out.Find("ACC009", evidence.Likely, a.At).
 				Says("one allocation of %s is more than the GPU has (%s)", machine.GiB(a.Tried), machine.GiB(a.Total))
 		}
 	}
+}
+
+// smaller is what makes a job take less; a server of models takes a share of the whole GPU
+// before it is asked anything, whoever holds the rest.
+func smaller(e *evidence.Evidence) []string {
+	if slices.Contains(e.Says.Extensions, "vllm") && e.Installed("vllm") == nil {
+		return []string{"vLLM takes 0.9 of the whole GPU, whoever holds a part of it: `--gpu-memory-utilization 0.6` (in Python `gpu_memory_utilization=`), " +
+			"or the share that `nvidia-smi` shows free",
+			"a model that fills the GPU by itself: a quantized one (AWQ, GPTQ, FP8), `--max-model-len 4096`, or more GPUs, `--tensor-parallel-size 2`"}
+	}
+	return append([]string{"a smaller batch or sequence, bf16 in place of float32; in training gradient checkpointing, " +
+		"to generate a smaller or quantized model"}, e.Knowledge.Checks["ACC009"].Fix[1:]...)
 }
 
 // size is an amount of memory as people write it.

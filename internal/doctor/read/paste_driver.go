@@ -90,7 +90,7 @@ var driverReaders = []reader{
 	{`[ (:,-](?:T4|P4|L4|A2)\b`, func(r *Reader, m []string, s Evidence) { r.onlyGPU(m[0][1:], s) }},
 	{`\b(?:an?|my|the|with|on|to|have|has|got) ((?:[345]0[5-9]0|20[6-8]0|10[5-8]0|16[56]0)(?: ?Ti|` +
 		` super)?)\b`, takes((*Reader).onlyGPU)},
-	{`\b(AMD|Intel) (?:GPUs?|graphics|card|series|\d{3} series)\b`, func(r *Reader, m []string, s Evidence) { r.onlyGPU(m[1]+" GPU", s) }},
+	{`\b(AMD|Intel) (?:GPUs?|graphics|card|series|\d{3} series)\b|\b(?:on|using|with) (AMD)(?: on)?(?: windows| linux|[.,]|$)`, func(r *Reader, m []string, s Evidence) { r.onlyGPU(m[1]+m[2]+" GPU", s) }},
 	{nameExpr, func(r *Reader, m []string, s Evidence) { r.names(m[0], s) }},
 	{`^(?:[^;]|; )*\b(gfx\d{2,4}[a-f]?)(?:$|[^\w;]|; |;$)`, func(r *Reader, m []string, s Evidence) { r.gfx(strings.ToLower(m[1]), s) }},
 	{`GPU ?: ?sm_(\d+)|(?:compute|cuda) capability(?: version)?[^\w>]{0,4}(?:is |of |=> ?)?(?:only )?(\d{1,2}\.\d)\b|` +

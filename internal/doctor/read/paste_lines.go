@@ -168,9 +168,11 @@ var (
 	troubled = lazy.Regexp(`(?i)` + trouble)
 	// warned is a line that its program calls a warning, in the same ways.
 	warned = lazy.Regexp(`^` + before + `\W*(?:[\d:.,/ TZ-]+\W*)?` + speaker + `\[?(?:WARN(?:ING)?\b|(?:\S+: )?\w+Warning: |[Ww]arning: )|` +
-		`^(?:\S+ )?time="?\d\S*"? level="?(?i:warn)|^W\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: W \w+/|^(?:\[rank\d+\]: ?)?\[W\d* `)
+		`^(?:\S+ )?time="?\d\S*"? level="?(?i:warn)|^W\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: W \w+/|` +
+		`^(?:\[rank\d+\]: ?)?\[W\d* |^Setting [A-Z_]+ environment variable |^\S+\.py:\d+: [A-Z]\w* ['a-z]`)
 	// mildly is how a warning says that it is none, or of what may only be.
-	mildly = lazy.Regexp(`(?i)\boptional\b|\bignore (?:this|it)\b|\b(?:can|may|might|could) (?:potentially |also )?(?:cause|lead to|result in)\b`)
+	mildly = lazy.Regexp(`(?i)\boptional\b|\bignore (?:this|it)\b|\b(?:can|may|might|could) (?:potentially |also )?(?:cause|lead to|result in|be a bottleneck)\b|` +
+		`\bfor (?:the )?(?:better|optimal|best) performance\b|\bto avoid your system being\b`)
 	// placed is where in a program a warning is raised, as Python writes it.
 	placed = lazy.Regexp(`^.*?\.py:\d+: `)
 )

@@ -266,7 +266,7 @@ var factReaders = []reader{
 	{`\bLX[CD]\b|\bincus\b|\bproxmox\b`, speaks(func(c *Case) *Evidence { return &c.Place.LXC })},
 	{`\b(?:docker|podman)\b.{0,80}\bfail\w*`, speaks(func(c *Case) *Evidence { return &c.Says.Fails })},
 	{`\buv (?:sync|lock|run|add)\b|uv\.lock|tool\.uv`, speaks(func(c *Case) *Evidence { return &c.Did.UVProject })},
-	{`\b(?:not|n.t|without|before|until|needs?) (?:\w+ ){0,2}reboot|\b(rebooted|after (?:\w+ ){0,2}reboot\w*|reboot\w* (?:did|does|has))\b`, func(r *Reader, m []string, s Evidence) {
+	{`\b(?:not|n.t|without|before|until|needs?) (?:\w+ ){0,2}reboot|\b(rebooted|(?:tried|already) reboot\w*|after (?:\w+ ){0,2}reboot\w*|reboot\w* (?:did|does|has))\b`, func(r *Reader, m []string, s Evidence) {
 		if m[1] != "" {
 			mark(&r.c.Did.Rebooted, s)
 		}

@@ -42,7 +42,7 @@ var subjectReaders = []reader{
 		`^#{1,3} \[?v?\d+\.\d+|\bchange ?log\b|release notes|what'?s (?:new|changed)`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.version = true },
 	},
-	{`\btraceback\b|error|\bfail|exception|abort|crash|\bkilled|\bhang|\bhung|stuck|time[ -]?out|timed out|slow|` +
+	{`\btraceback\b|error|\bfail|exception|abort|crash|segfault|segmentation fault|core dumped|\bkilled|\bhang|\bhung|stuck|time[ -]?out|timed out|slow|` +
 		`\bwhy\b|wrong|n['’]t\b|\bnot (?:work|us|found|detect|see)|\bproblem|\bissue|\bhelp\b|[?？]\s*$`,
 		func(r *Reader, _ []string, _ Evidence) { r.subject.asks = true }},
 }

@@ -44,7 +44,8 @@ var wantedBranch = lazy.Regexp(`(?i)requir|\bneeds?\b|newer|later|at least|minim
 
 // smiInside is how people say that nvidia-smi works within the container.
 const smiInside = `\bnvidia-smi\b[^.]{0,40}\b(?:works?|worked|fine|runs|ran|shows|success\w*|ok|correct\w*)\b[^.]{0,30}\b(?:in|inside|within)\b[^.]{0,20}\bcontainer|` +
-	`\b(?:in|inside|within|from) (?:the |my |a |this )?(?:docker |running )?containers?\b[^.]{0,40}\bnvidia-smi\b[^.]{0,40}\b(?:works?|worked|fine|shows?|runs|lists?|displays?|success\w*|ok|correct\w*)`
+	`\b(?:in|inside|within|from) (?:the |my |a |this )?(?:docker |running )?containers?\b[^.]{0,40}\bnvidia-smi\b[^.]{0,40}\b(?:works?|worked|fine|shows?|runs|lists?|displays?|success\w*|ok|correct\w*)|` +
+	`\bcontainers?\b[^.]{0,30}\b(?:sees?|lists?|shows?|finds?) (?:\w+ ){0,2}GPUs?\b[^.]{0,16}\bnvidia-smi\b|(?:docker|容器) ?(?:里|内|中)\S{0,6} ?nvidia-smi ?\S{0,4}(?:正常|可以)`
 
 // JetPack is the generation of a Jetson's system; 0 unknown.
 func (c *Case) JetPack() int {

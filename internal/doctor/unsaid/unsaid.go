@@ -116,7 +116,7 @@ func hypotheses(e *evidence.Evidence) []hypothesis {
 	}
 	var likely, possible []hypothesis
 	for _, ask := range []func(*evidence.Evidence) hypothesis{
-		maybeOldDriver, maybeContainer, maybeCPUBuild, maybeNoDriver, maybeHidden,
+		maybeContainer, maybeOldDriver, maybeCPUBuild, maybeNoDriver, maybeHidden,
 		maybeOtherPython,
 	} {
 		switch h := ask(e); {
@@ -259,7 +259,7 @@ func maybeContainer(e *evidence.Evidence) (h hypothesis) {
 	if !e.Says.SMIInside.IsZero() {
 		return hypothesis{likely: true, cause: "container_no_gpu",
 			text: "the container has what nvidia-smi needs and not what CUDA needs: it was given single devices, or no capability compute: " +
-				"start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+				"start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility; or the host itself has none of it yet: `sudo nvidia-modprobe -u -c=0` there",
 			test: "`ls /dev/nvidia-uvm` in it fails then, or `ldconfig -p` shows no libcuda.so.1"}
 	}
 	return hypothesis{likely: true, cause: "container_no_gpu", text: "the container was started without a GPU (docker: `--gpus all`)",
