@@ -96,7 +96,7 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 		k.Torch, k.Alone = named, false
 	}
 	if !k.Partial {
-		k.Native, k.PTX = words(found.code.Native), words(found.code.PTX)
+		k.Native, k.PTX = words(found.code.Native, found.code.Native), words(found.code.PTX, found.code.Native)
 	}
 	k.ofCUDA(found, meta)
 	k.JIT = sources && !k.Alone && !k.Partial && k.Native+k.PTX == ""
@@ -351,10 +351,10 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 }
 
 // words are the architectures of which there is more than single kernels: at least 5 % of
-// what the best-served one has.
-func words(count map[string]int) string {
+// what the best-served one has, of its own kind or of native code.
+func words(count, native map[string]int) string {
 	most := 0
-	for _, n := range count {
+	for _, n := range slices.Concat(slices.Collect(maps.Values(count)), slices.Collect(maps.Values(native))) {
 		most = max(most, n)
 	}
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(count)), func(name string) bool { return count[name]*20 < most })

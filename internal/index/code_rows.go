@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -125,18 +126,19 @@ func wheelOfEach(page *Project, since string, known func(v version.Python, os, a
 }
 
 // CodeRows writes what was read as a file of the data: a row for releases next to each
-// other of which the same is known.
-func CodeRows(m *matrix.Matrix, name string, codes []*Code, day string) text.Quoted {
+// other of which the same is known; what comes after them is theirs where all were asked for.
+func CodeRows(m *matrix.Matrix, of pep508.Requirement, codes []*Code, day string) text.Quoted {
 	var d text.Doc
+	name := of.Name + say.With(` "`, of.Spec.String(), `"`)
 	d.Add("# What wheels of %s ask of torch, of CUDA and of a GPU, by their bytes: METADATA, the\n"+
 		"# dynamic sections of the libraries, the fat binaries in them. Each row names a file that was read.\n"+
-		"# Written by: envfix matrix harvest %s\nformat: 1\nproof: wheel\n\nsources:\n  read: %s\n", text.Comment(name), text.Comment(name), text.JSON("wheels of the default index, read "+day))
+		"# Written by: envfix matrix harvest %s\nformat: 1\nproof: wheel\n\nsources:\n  read: %s\n", text.Comment(of.Name), text.Comment(name), text.JSON("wheels of the default index, read "+day))
 	for _, table := range []string{"extensions", "frameworks"} {
 		head := false
 		for from, to := 0, 0; from < len(codes); from = to {
 			for to = from; to < len(codes) && codes[to].same(codes[from]); to++ {
 			}
-			newest := !slices.ContainsFunc(codes, func(k *Code) bool { return newerFirst(k.Version, codes[from].Version) < 0 })
+			newest := of.Spec.IsZero() && !slices.ContainsFunc(codes, func(k *Code) bool { return newerFirst(k.Version, codes[from].Version) < 0 })
 			row := codes[from].row(m, codes[from:to], table, newest)
 			if row == (text.Quoted{}) {
 				continue

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/testelf"
 	"envfix/internal/testindex"
 	"envfix/internal/version"
@@ -78,11 +79,19 @@ func TestCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := CodeRows(matrix.Embedded(), "boost", codes, "2026-11-26").String()
+	boost, _ := pep508.Parse("boost", "")
+	got := CodeRows(matrix.Embedded(), boost, codes, "2026-11-26").String()
 	for _, want := range []string{"extensions:\n- {package: \"boost\"", "frameworks:\n- {package: \"boost\"", `versions: ">=1.0", cuda: "13"`, "# boost-1.0-" + linux + ".whl"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+	boost, _ = pep508.Parse("boost<2", "")
+	if got := CodeRows(matrix.Embedded(), boost, codes, "2026-11-26").String(); !strings.Contains(got, `harvest boost "<2"`) || !strings.Contains(got, `versions: ">=1.0,<=1.0", cuda: "13"`) {
+		t.Errorf("of some releases:\n%s", got)
+	}
+	if got := words(map[string]int{"5.2": 3, "9.0": 80}, map[string]int{"8.0": 900, "9.0": 1000}); got != "9.0" {
+		t.Errorf("PTX of single kernels beside native code: %q", got)
 	}
 	atLeast, _ := version.ParseSpecifier(">=2.4")
 	m := matrix.Embedded().With(matrix.Read{Extensions: []matrix.Extension{

@@ -50,7 +50,7 @@ func HarvestPackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Re
 	if err != nil {
 		return yaml, unreadable(err)
 	}
-	return index.CodeRows(m, name, codes, today), nil
+	return index.CodeRows(m, r, codes, today), nil
 }
 
 // ProvePackage reads the wheels of a package beside torch again, and compares them with
