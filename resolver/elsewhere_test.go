@@ -1,10 +1,12 @@
 package resolver
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -19,5 +21,35 @@ func TestUnbuildable(t *testing.T) {
 	}
 	if got := Unbuildable(rows, []machine.GPU{gpu("A100", "8.0"), gpu("RTX 4090", "8.9")}); got != "" {
 		t.Error(got)
+	}
+}
+
+// What is said of a package on an old GPU is what speaks against it there: that nothing can
+// be built for it, not that it has to be built; of several libraries of one release the one
+// for the build's CUDA; and the release whose bytes have code for the GPU is taken.
+func TestWhatSpeaksAgainst(t *testing.T) {
+	for _, c := range []struct{ gpu, sm, python, wish, want string }{
+		{"T4", "7.5", "3.11", "flash-attn", "flash-attn 2.8.3.post2 has no code for T4 (7.5), and cannot be built"},
+		{"Tesla M40", "5.2", "3.10", "bitsandbytes", "0.50.2 has no code for Tesla M40 (5.2)"},
+		{"GTX 1080 Ti", "6.1", "3.10", "tensorrt", "tensorrt>=8.6.1,<9"},
+		{"GTX 980", "5.2", "3.10", "tensorrt", "tensorrt>=8.5.1.7,<=8.5.3.1"},
+		{"RTX 5090", "12.0", "3.12", "tensorflow", "its builds are for GPUs from 6.0 on"},
+	} {
+		q, err := pep508.Parse(c.wish, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := drawn{os: "linux", arch: "x86_64", glibc: "2.36", gpus: []string{c.sm}, driver: "570.133.07"}.machine()
+		h.GPUs[0].Name = c.gpu
+		res, err := Resolve(matrix.Embedded(), h, Request{Python: c.python, Requirements: []pep508.Requirement{q}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Choice == nil {
+			res.Choice = &Choice{}
+		}
+		if got := fmt.Sprintf("%s %+v %+v", strings.Join(render(res), "\n"), res, *res.Choice); !strings.Contains(got, c.want) {
+			t.Errorf("%s on %s: %q is not in\n%s", c.wish, c.gpu, c.want, got)
+		}
 	}
 }

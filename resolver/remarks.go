@@ -10,6 +10,7 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -178,18 +179,23 @@ func (q remarks) whyOlder(e extension, b *matrix.Build) string {
 	if e.row == nil {
 		return ""
 	}
+	newest, why := version.Python{}, ""
 	for _, w := range q.a.p.wheels(e.name) { // newest first, a version's source last
-		if w.Version.Compare(e.row.Version) <= 0 {
+		if w.Yanked || w.Sdist || !q.a.p.cache.admits(e.req.Spec, w.Version) {
+			continue
+		}
+		if w.Version.Compare(e.row.Version) <= 0 || why != "" && w.Version.Compare(newest) < 0 {
+			break
+		}
+		refusal := q.a.packages().wheelRefusal(e.req, w, b)
+		if refusal == "" {
 			return ""
 		}
-		if !w.Yanked && !w.Sdist && q.a.p.cache.admits(e.req.Spec, w.Version) {
-			if why := q.a.packages().wheelRefusal(e.req, w, b); why != "" {
-				return w.Version.String() + " " + why
-			}
-			return ""
+		if newest = w.Version; why == "" || xslices.Admits(w.TorchLabels, b.Label) { // of its libraries that for this CUDA speaks
+			why = newest.String() + " " + refusal
 		}
 	}
-	return ""
+	return why
 }
 
 // farBehind says aloud that a package falls back by more than three minor releases, or to

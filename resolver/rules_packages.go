@@ -362,7 +362,8 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 	case e.Sdist && q.byWord(r, e.Version, b) != "":
 		return "" // its file says the rest: torch, CUDA, Python, GPU code
 	case e.Sdist:
-		return "is only a source distribution: it has to be built"
+		rows := q.a.p.m.ElsewhereOf(e.Package, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
+		return cmp.Or(strings.TrimPrefix(Unbuildable(rows, q.a.gpus), e.Package+" "), "is only a source distribution: it has to be built")
 	case !q.a.p.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
 	}
