@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
-	"envfix/internal/probe"
 	"envfix/internal/proc"
 	"envfix/internal/text"
 )
@@ -142,8 +141,6 @@ func (r *Recorder) ours(pid int) bool {
 	_, ok := r.w.procs[pid]
 	return ok
 }
-
-func (r *Recorder) gpuLine(l probe.SampleLine) { r.g.take(l, r.ours, &r.current) }
 
 // Trace is what was seen so far. It may be asked for while the job runs.
 func (r *Recorder) Trace() *verdict.Trace {

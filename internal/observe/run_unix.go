@@ -86,7 +86,7 @@ func (r *Recorder) follows(j *job) Ended {
 				lines = nil
 				continue
 			}
-			r.gpuLine(l)
+			r.g.take(l, r.ours, &r.current)
 		case now := <-tick.C:
 			r.tick(now)
 		}

@@ -145,8 +145,7 @@ func (w *Watch) findProcesses() {
 
 func (w *Watch) view(now time.Time, f verdict.Frame) verdict.View {
 	v := verdict.View{Format: 1, Time: now.Format(time.RFC3339), GPUs: []verdict.GPUView{}, Processes: []verdict.ProcessView{}}
-	on := map[int][]int{}
-	mem := map[int]int64{}
+	on, mem := map[int][]int{}, map[int]int64{}
 	for i, g := range w.gpus.gpus {
 		if i < len(f.GPUs) {
 			v.GPUs = append(v.GPUs, gpuView(g, f.GPUs[i]))
@@ -172,20 +171,6 @@ func (w *Watch) view(now time.Time, f verdict.Frame) verdict.View {
 	slices.SortFunc(v.Processes, func(a, b verdict.ProcessView) int {
 		return cmp.Or(cmp.Compare(b.Memory, a.Memory), cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.PID, b.PID))
 	})
-	w.words(&v)
-	return v
-}
-
-// pages are those of this user's probes, by process.
-func (w *Watch) pages() map[int]string {
-	out := map[int]string{}
-	for _, l := range w.options.lanes() {
-		maps.Copy(out, l.files("page"))
-	}
-	return out
-}
-
-func (w *Watch) words(v *verdict.View) {
 	if w.gpus.note != "" {
 		v.Notes = append(v.Notes, "GPUs: "+w.gpus.note)
 	}
@@ -196,6 +181,16 @@ func (w *Watch) words(v *verdict.View) {
 			v.Verdict, v.Text = r.Others[0].Verdict, r.Others[0].Text
 		}
 	}
+	return v
+}
+
+// pages are those of this user's probes, by process.
+func (w *Watch) pages() map[int]string {
+	out := map[int]string{}
+	for _, l := range w.options.lanes() {
+		maps.Copy(out, l.files("page"))
+	}
+	return out
 }
 
 func gpuView(g verdict.GPU, f verdict.GPUFrame) verdict.GPUView {

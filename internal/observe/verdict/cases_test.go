@@ -171,6 +171,11 @@ var elsewhere = []ruleCase{
 		lead(t).Page.Load, lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 60, 0.9, 1
 		lead(t).Loaders = []Loader{{Where: "t.py:4"}}
 	}, "loader_bound no_gpu", []string{"90 s → 60 s at best", "num_workers=1"}},
+	{"samples of what it only calls", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page = Page{}
+		looked(t, "between", 0.65, Spot{At: "t.py:7", Call: ".softmax"})
+	}, "no_gpu", nil},
 	{"a starved worker that decodes", func(t *Trace) {
 		onCPU(t)
 		lead(t).Page.Load = 80

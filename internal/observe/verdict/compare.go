@@ -38,13 +38,8 @@ var compared = []string{"steps_per_s", "step_ms", "idle_share", "gpu_util", "loa
 func Compare(before, after Report) Comparison {
 	c := Comparison{Format: Format, Before: runOf(before), After: runOf(after), Gone: []string{}, Stayed: []string{}, New: []string{}, Changes: []Change{}}
 	was, is := causes(before), causes(after)
-	for _, v := range was {
-		if slices.Contains(is, v) {
-			c.Stayed = append(c.Stayed, v)
-		} else {
-			c.Gone = append(c.Gone, v)
-		}
-	}
+	c.Stayed = append(c.Stayed, xslices.Filter(was, func(v string) bool { return slices.Contains(is, v) })...)
+	c.Gone = append(c.Gone, xslices.Filter(was, func(v string) bool { return !slices.Contains(is, v) })...)
 	c.New = append(c.New, xslices.Filter(is, func(v string) bool { return !slices.Contains(was, v) })...)
 	for _, name := range compared {
 		a, b := measured(before, name), measured(after, name)

@@ -296,12 +296,8 @@ func (f *facts) workerCPU() float64 {
 }
 
 func (p *Probe) onDevice() bool {
-	for k := range p.Params {
-		if !strings.HasPrefix(k, "cpu/") {
-			return true
-		}
-	}
-	return false
+	all, cpu, _ := p.params()
+	return all > cpu
 }
 
 // params counts the parameters, and those on the CPU and in 32-bit floats.

@@ -40,7 +40,7 @@ var works = []work{
 		[]string{"move it out of the loop, or into tensor operations", "a thread or a process may do what no step waits for"}},
 	{"between", PythonBound, 0.3, 0, "works between its steps",
 		[]string{"take it out of the loop, or do it every tenth time only", "one operation over the whole tensor rather than many: torch.compile may join them"}},
-	{"gc", GCBound, gcMuch, 0.9, "collects garbage",
+	{"gc", GCBound, gcMuch, 1, "collects garbage",
 		[]string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
 			"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}},
 }
@@ -80,11 +80,7 @@ func (w *Where) surely(share float64) float64 {
 	return (share + z/2/n - deviations*math.Sqrt(share*(1-share)/n+z/4/n/n)) / (1 + z/n)
 }
 
-// within says how sure a share is: the error of so few looks.
-func (w *Where) within(share float64) string {
-	return fmt.Sprintf("by %d looks, ± %.0f %%", w.Count, math.Ceil(100*w.err(share)))
-}
-
+// err is the error of so few looks at a share.
 func (w *Where) err(share float64) float64 {
 	return 1.96 * math.Sqrt(max(0, share*(1-share))/float64(w.Count))
 }
@@ -129,12 +125,11 @@ func (k work) judge(f *facts) *Finding {
 	}
 	seen := w.part(k.part)
 	where, places := w.at(k.part)
-	said := " (" + w.within(seen) + ")"
 	if k.part == "gc" { // Python tells where
 		where, places = at(w.GCAt, ""), []string{w.GCAt}
 	}
 	x := f.spends(k.verdict, f.share(k.part), k.cut, places)
-	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s%s", f.idleWords(), pct(seen), k.does, where, said)
+	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (by %d looks, ± %.0f %%)", f.idleWords(), pct(seen), k.does, where, w.Count, math.Ceil(100*w.err(seen)))
 	x.Fix = slices.Clone(k.fix)
 	switch k.part {
 	case "python":
@@ -176,8 +171,8 @@ func (f *facts) share(part string) float64 {
 	}
 	switch {
 	case part == "copy" && !f.idle.ok,
-		part == "between" && (w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
-		return 0 // a model may be no module, and its loss as large
+		part == "between" && (f.probe().Page.Steps == 0 || w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
+		return 0 // a model may be no module, and its loss as large; without steps all is one work
 	case (part == "copy" || part == "sync") && f.idle.ok: // while the loop waits for a GPU that works, nothing is lost
 		return w.part(part) * f.idle.v
 	}
