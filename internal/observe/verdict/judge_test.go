@@ -54,6 +54,23 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestShortBatches: a batch that takes no longer than its way from a worker gets none.
+func TestShortBatches(t *testing.T) {
+	for each, want := range map[float64]bool{0.001: false, 0.01: true} {
+		tr := job()
+		onCPU(tr)
+		p := &lead(tr).Page
+		p.Load, p.LoadCPU, p.LoadSeen = each*float64(p.Warm), 0.9, 1
+		p.Step = 2 * p.Load
+		lead(tr).Loaders = []Loader{{Where: "t.py:4"}}
+		r := Judge(tr)
+		fix := strings.Join(r.Fix, "\n")
+		if workers := strings.Contains(fix, "num_workers="); r.Verdict != LoaderBound || workers != want || workers != (r.Gain != nil) || workers == strings.Contains(fix, "BatchSampler") {
+			t.Errorf("%v s a batch: %s %v\n%s", each, r.Verdict, r.Gain, fix)
+		}
+	}
+}
+
 // TestPromises: what is gained is told where the looks are enough for it, and the loop
 // had the processors.
 func TestPromises(t *testing.T) {

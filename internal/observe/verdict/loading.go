@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"envfix/internal/say"
 )
 
 // What a loader does while the loop waits for it.
@@ -28,6 +30,7 @@ const (
 	blockedMuch = 0.05 // of a process's samples in uninterruptible sleep
 	readMuch    = 20.0 // MiB a second from storage
 	idleWorker  = 0.30 // of the time a worker is in fetch
+	handing     = 1e-3 // seconds of the loop's that a batch from a worker costs it (0.6 measured, a job's batch is larger)
 )
 
 // loading tells what the loader's processes do: the workers, or the loop itself.
@@ -264,6 +267,9 @@ func (f *facts) stepAtBest(kind string) float64 {
 		busy := wait // of one batch
 		if ld.Workers > 0 {
 			busy = float64(ld.Workers) * step
+		} else {
+			b, _ := f.burst()
+			best += handing * b.perStep()
 		}
 		best = max(best, busy/float64(max(f.wanted(kind == computing), ld.Workers)))
 		if cpus := f.t.Host.Allowed(); kind == computing && cpus > 0 {
@@ -276,16 +282,14 @@ func (f *facts) stepAtBest(kind string) float64 {
 // feedFix is what to do about a loader that comes late. helps: more workers, or
 // others, can make the step shorter.
 func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
-	want := f.wanted(kind == computing)
+	want, own := f.wanted(kind == computing), slices.Contains([]string{sampling, locked, handover}, kind) // what no worker changes
 	switch {
-	case kind == sampling:
-		return []string{"draw the order once an epoch rather than for each sample: torch.randperm, or an array of weights and torch.multinomial"}
-	case kind == locked:
-		return []string{"hold the lock for less, or give each worker a file and a connection of its own: more workers only wait for each other"}
 	case ld.Files > 0 && ld.Stream:
 		want = min(want, ld.Files)
+	case kind == computing && ld.Workers == 0 && !helps && !ld.Stream && f.probe().Page.perStep(f.probe().Page.Load) < 3*handing:
+		return []string{"fetch a batch at once, not sample by sample: index by all its numbers, with sampler=BatchSampler(…), batch_size=None"}
 	}
-	if ld.Workers < want && helps && kind != handover {
+	if ld.Workers < want && helps && !own {
 		args := [][2]string{{"num_workers", fmt.Sprint(want)}, {"persistent_workers", "True"}}
 		if !f.noGPU && !ld.Pin {
 			args = append(args, [2]string{"pin_memory", "True"})
@@ -293,7 +297,7 @@ func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 		fix = f.setLoader(ld, args...)
 	}
 	spots, _ := f.spots()
-	if way := wayOut(spots); way != "" && kind != handover {
+	if way := wayOut(spots); way != "" && !own {
 		return append(fix, way)
 	}
 	return append(fix, instead(kind, ld.Workers > 0 || !helps)...)
@@ -301,14 +305,16 @@ func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 
 // instead is what to do where no other loader helps; busy: the CPUs are.
 func instead(kind string, busy bool) []string {
-	switch {
-	case kind == computing && busy:
-		return []string{"do the work once and store the result, or do it on the GPU: the allowed CPUs are busy"}
-	case kind == computing:
-		return []string{"do the work once, before training, and store the result"}
-	case kind == disk:
+	switch kind {
+	case computing:
+		return []string{say.Either(busy, "do the work once and store the result, or do it on the GPU: the allowed CPUs are busy", "do the work once, before training, and store the result")}
+	case disk:
 		return []string{"put the data on a local disk, or read it in larger pieces"}
-	case kind == handover:
+	case sampling:
+		return []string{"draw the order once an epoch rather than for each sample: torch.randperm, or an array of weights and torch.multinomial"}
+	case locked:
+		return []string{"hold the lock for less, or give each worker a file and a connection of its own: more workers only wait for each other"}
+	case handover:
 		return []string{"num_workers=0 where the data lies in memory: there is nothing to load ahead", "larger batches: fewer of them are handed over"}
 	}
 	return []string{"fetch ahead, or keep a local copy: nothing computes while the loader waits"}
