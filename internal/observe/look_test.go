@@ -60,9 +60,13 @@ library("selectors", "def select(f): f()")["select"](told)
 def sample_top_p(): told()
 def sample_batch(): told()
 sample_top_p(); sample_batch()
+def log_validation(): model(told)
+def evaluate_actions(): model(told)
+log_validation(); evaluate_actions()
+library("torch.distributions.categorical", "def sample(f): f()")["sample"](told)
 library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nlogging\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nlogging\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }
@@ -81,6 +85,9 @@ def loop(told, out, log_file, io):
     log_file.write(told())
     io.open("t", "wb", told())
     io.open("t", told())
+    post(told)
+    post(told, "checkpoint")
+    answer = post(told)
 `
 	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
@@ -94,10 +101,12 @@ def told(depth=1, *a):
     print(K.spot(stack, False)[0])
 out = types.SimpleNamespace(write=functools.partial(told, 1))
 import io
-loop.__globals__["io"] = io
+g = {"__name__": "requests.api"}
+exec(compile("def post(f, *a): return f()", "/v/site-packages/x.py", "exec"), g)
+loop.__globals__.update(io=io, post=g["post"])
 loop(told, out, out, types.SimpleNamespace(open=functools.partial(told, 1)))
 `)
-	if want := "metrics\ndata\npython\npython\nsaving\npython\nlogging\npython\nsaving\npython\ndata\n"; r.stdout != want || r.stderr != "" {
+	if want := "metrics\ndata\npython\npython\nsaving\npython\nlogging\npython\nsaving\npython\ndata\nlogging\nsaving\ndata\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }
@@ -131,10 +140,12 @@ print(len(told) > len(seen) // 2, told[:1], seen[:3])
 }
 
 // TestSwitchInterval: the GIL is asked for soon while nobody else might ask for it, else
-// for a moment before a look; what the job set itself stays, and no child inherits it.
+// for a moment before a look, and later where calls hold it long; what the job set itself
+// stays, and no child inherits it.
 func TestSwitchInterval(t *testing.T) {
 	r := runProbed(t, `
 import os, sys, threading, time, torch, _envfix_look as K
+K.LATER, later = K.SOON, K.LATER # on a crowded machine a look is late too
 seen = lambda n: {sys.getswitchinterval() for _ in range(n) if not time.sleep(0.001)}
 time.sleep(0.05)
 print(seen(100) == {K.SOON})
@@ -150,8 +161,11 @@ print(seen(100) == {0.003})
 sys.setswitchinterval(K.SOON)
 K.end()
 print(sys.getswitchinterval() == K.USUAL)
+K.LATER, K.L["late"] = later, 0.006
+K.patient(False)
+print(sys.getswitchinterval() == later)
 `)
-	if r.stdout != strings.Repeat("True\n", 5) || r.stderr != "" {
+	if r.stdout != strings.Repeat("True\n", 6) || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }

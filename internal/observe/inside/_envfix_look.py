@@ -6,9 +6,9 @@ that takes 3 ms, would pass for the call of torch's that follows: always where n
 import _thread, builtins, gc, linecache, opcode, os, re, sys
 import _envfix_probe as P
 SHORTEST, LONGEST, SPREAD, TOP = 0.008, 5.0, 250, 10  # seconds between looks: a SPREADth of the time since the loop began
-USUAL, SOON, NEAR = 0.005, 0.000125, 0.01  # seconds until the GIL is asked for: Python's own, and that for a look; how long before it at most
+USUAL, SOON, LATER, NEAR = 0.005, 0.000125, 0.001, 0.01  # seconds until the GIL is asked for: Python's own, that for a look, that where calls hold it long; how long before it at most
 HERE, TORCH = os.path.dirname(os.path.abspath(__file__)) + os.sep, ("torch.", "torch_")
-CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PRECALL")) and "INTRINSIC" not in name}
+CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PRECALL", "POP_TOP")) and "INTRINSIC" not in name}  # dropping a result ends what it is
 OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
 ITEMS = ("__getitem__", "__getitems__", "<listcomp>", "__next__")  # what fetch calls for samples; it calls collate for a batch
 WRAPS = ("Compose", "Sequential", "_call_impl", "_wrapped_call_impl", "<lambda>", "_compile_bytecode")
@@ -17,10 +17,11 @@ OVER, STEP, WAITS = ("saving", "logging", "metrics"), ("forward", "backward", "o
 PLACES = [(k, tuple(names.split())) for k, names in (
     ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
     ("data", "queue.get multiprocessing.queues.get multiprocessing.pool. multiprocessing.connection. concurrent.futures. joblib. selectors. "
-     "requests. urllib3. http. botocore. ssl. socket. PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
+     "PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
+    ("net", "requests. urllib3. urllib. http. httpx. httpcore. aiohttp. botocore. ssl. socket."),
     ("sampler", "torch.utils.data.sampler. torch.utils.data.dataloader._next_index"), ("backward", "torch._tensor.backward torch.autograd.backward torch.autograd.grad torch._functorch.eager_transforms."),
-    ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__"),
-    ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors."),
+    ("optimizer", "torch.optim."), ("forward", "torch.nn.modules.module._call_impl torch.nn.modules.module.__call__ torch.distributions."),
+    ("saving", "torch.serialization.save torch.serialization._save torch.distributed.checkpoint. safetensors. h5py._hl.group.create_dataset h5py._hl.dataset.__setitem__"),
     ("logging", "torch.utils.tensorboard. tensorboard. tensorboardX. logging. wandb. mlflow. tqdm. rich. matplotlib. seaborn. plotly. comet_ml. neptune. "
      "clearml. aim. visdom. loguru. json.dump json.encoder. csv.write csv._dict_to_list pandas.core.generic.to_ torch._tensor_str. numpy._core.arrayprint. numpy.core.arrayprint. pandas.io.formats."), ("", "torch."),
     ("metrics", "sklearn.metrics. torchmetrics. torcheval. evaluate. nltk. rouge_score. sacrebleu. jiwer. pycocotools. seqeval. scipy.stats."))]
@@ -28,14 +29,16 @@ WORDS = [(k, set(words.split())) for k, words in (
     ("saving", "save saving savez savetxt imwrite dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
     ("metrics", "metric metrics accuracy acc auc auroc f1 bleu rouge meteor iou confusion fid kid frechet psnr ssim wer cer perplexity recall ndcg"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
     ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
-WRITES, LOGS = {"write", "writelines", "writerow", "fsync", "tofile"}, {"log", "logs", "logger", "report", "stdout", "stderr"}
+EVALUATES = {*WORDS[3][1], "log", "run", "do", "model", "epoch", "loop", "one", "set", "step"}
+WRITES, LOGS = {"write", "writelines", "writerow", "fsync", "tofile", "create_dataset"}, {"log", "logs", "logger", "report", "stdout", "stderr"}
+SENDS = {"post", "put", "patch", "send", "upload", "push", "publish"}  # to a server, where nothing is made of its answer
 FEEDS = {"batch", "batches", "minibatch", "inputs", "images"}
 BLOCKS = {"acquire", "wait", "get", "put", "sleep", "select", "poll", "recv", "accept", "join", "read", "readline"}
 READS = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "recv", "download"}
 GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
 READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
-L = {"on": False, "known": {}, "names": {}}
+L = {"on": False, "known": {}, "names": {}, "late": 0, "awake": 0}
 
 def name(code):
     return getattr(code, "co_qualname", code.co_name)
@@ -52,7 +55,7 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
         if kind is None:
             said = words(code.co_name) + ([] if own else words(module.rpartition(".")[2]))
             found = [k for k, w in WORDS if w & set(said)]
-            kind = found[0] if len(found) == 1 or found == ["logging", "metrics"] else "data" if not own and READS & set(said) and not found else ""
+            kind = found[-1] if len(found) == 1 or found == ["logging", "evaluation"] else "logging" if found == ["logging", "metrics"] else "data" if not own and READS & set(said) and not found else ""
             if kind == "logging" and own and {"prob", "probs", "likelihood", "softmax", "sum"} & set(said):
                 kind = ""
             if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said[1:] or said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
@@ -155,7 +158,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         part, cut = "compile", max(i for i, k in enumerate(known) if k[1] == "compile")
     elif over and not (worker or P.C[P.PHASE]):
         part, cut = known[over[-1]][1], over[-1]
-    elif evaluates(known, part):
+    elif evaluates(stack, known, part):
         part, cut = "evaluation", max([i for i, k in enumerate(known) if k[1] in ("forward", "evaluation")], default=None)
     elif P.C[P.PHASE]:
         part = "sampler" if any(k[1] == "sampler" for k in known) else "load"
@@ -169,13 +172,16 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     own = stack[top] if top is not None else None
     inside = stack[:top][::-1] if own else stack[::-1]
     call = native(own) if top == 0 else whole(stack[cut]) if cut is not None else called(inside)
-    fetches = any(k[1] == "data" for i, k in enumerate(known) if k[0] or top is None or i < top)  # a server's library calls what answers
+    reach = [k[1] for i, k in enumerate(known) if k[0] or top is None or i < top]  # a server's library calls what answers
+    sends = "net" in reach and SENDS & {w for g in stack for w in words(g.f_code.co_name)} and any(re.match(r"\s*(await )?[\w.]+\(", t) for t in lines(stack, known))
+    fetches = "data" in reach or "net" in reach and not sends
     if part in ("", *STEP) and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
             part = kind
-        elif top == 0 and WRITES & set(words(call)) or call == "io.open" and re.search(r"[\"'][wax]", source(own)):
-            part = "logging" if LOGS & set(words(source(own))) else "saving"
+        elif sends or top == 0 and WRITES & {*words(call), call[1:]} or call == "io.open" and re.search(r"[\"'][wax]", source(own)):
+            said = set(words(source(own)))
+            part = "logging" if LOGS & said or sends and not said & {"upload", *WORDS[0][1]} else "saving"
         elif top == 0 and call.rpartition(".")[2] in ("to", "cuda", "pin_memory"):
             part = "copy"
         elif top == 0 and call in (".item", ".tolist", ".cpu", ".numpy", "torch.cuda.synchronize"):
@@ -194,18 +200,29 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     part = "gc" if collects else part
     return (part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
 
-def meant(stack, known):  # by the name that the job's own lines give to what they compute, from inside out to the loop
-    for g, k in [(g, k) for g, k in zip(stack, known) if k[0]][:3]:
-        to = re.match(r"\s*([\w.\[\]'\", ]+?)\s*[-+|]?=[^=]", source(g))
+def lines(stack, known):  # of the job's own, from inside out to the loop
+    for g in [g for g, k in zip(stack, known) if k[0]][:3]:
+        yield source(g)
+        if g.f_code in P.S["loop"]:
+            return
+
+def meant(stack, known):  # by the name that those lines give to what they compute
+    for text in lines(stack, known):
+        to = re.match(r"\s*([\w.\[\]'\", ]+?)\s*[-+|]?=[^=]", text)
         said = set(words(to[1] if to else ""))
         kind = next((k for k, w in WORDS if k in OVER and w & said), "data" if FEEDS & said else "")
-        if kind or g.f_code in P.S["loop"]:
+        if kind:
             return kind
 
+def slept(dt):  # of so many microseconds, as Linux counts: a look itself finds the loop awake, where that has just let the GIL go
+    try:
+        with open("/proc/self/task/%d/schedstat" % P.S["tid"]) as f:
+            was, L["awake"] = L["awake"], sum(map(int, f.read().split()[:2])) // 1000
+        return max(0, dt - L["awake"] + was) if was else 0
+    except OSError:
+        return 0
+
 def beside(s):  # what another thread of the job's does while the loop sleeps: for what that brings, or for the GIL, which that holds
-    with open("/proc/self/task/%d/stat" % P.S["tid"]) as f:
-        if f.read().rpartition(")")[2][1] != "S":
-            return s
     for stack in stacks():
         own = next((g for g in stack if facts(g)[0] and g.f_code.co_name[:1] != "<"), None)
         kind = next((facts(g)[1] for g in stack if facts(g)[1] in OVER), "data" if s[0] == "data" else "python")
@@ -226,10 +243,10 @@ def loaded(stack, known):  # below the loader's fetch, innermost first
     call = native(g) if top == 0 else called(inside)
     return (part,) + ((g.f_code.co_filename, line(g), name(g.f_code)) if g else ("", 0, "")) + (call,)
 
-def evaluates(known, part):  # the validation loader's batches, a model after eval(), or a function that says so and calls no model
+def evaluates(stack, known, part):  # the validation loader's batches, a model after eval(), or a function that says so; one that says more and calls a model trains
     if P.C[P.UNIT] < P.BACKWARD or part in ("backward", "optimizer"):
         return False
-    return P.S["eval"] or P.S["evals"] and part == "forward" or not part and any(k[1] == "evaluation" for k in known)
+    return P.S["eval"] or P.S["evals"] and part == "forward" or any(k[1] == "evaluation" and (not part or k[0] and not {*words(g.f_code.co_name)} - EVALUATES) for g, k in zip(stack, known))
 
 def on_gc(phase, info):
     try:
@@ -300,19 +317,20 @@ def end():
 os.register_at_fork(before=stop, after_in_parent=again, after_in_child=child)  # a process with a second thread may not fork in peace
 
 def patient(usual):  # what the job itself set stays
-    if sys.getswitchinterval() in (USUAL, SOON):
-        sys.setswitchinterval(USUAL if usual else SOON)
+    if sys.getswitchinterval() in (USUAL, SOON, LATER):
+        sys.setswitchinterval(USUAL if usual else LATER if L["late"] > NEAR / 2 else SOON)  # asking costs the loop
 
 def run(told, done):
     try:
         n = 0
         while True:
-            n += 1
+            n, t = n + 1, P.now()
             wait = min(LONGEST, max(SHORTEST, (P.now() - L["begun"]) / 1e9 / SPREAD)) * (0.5 + n * 0.618 % 1)  # uneven: no rhythm hides from it
             alone = _thread._count() == 1
             patient(not alone)
             if told.acquire(True, wait):
                 break
+            L["late"] = max((P.now() - t) / 1e9 - wait, L["late"] * 0.8)
             if not alone:  # this thread came late, so what runs now is no sample
                 patient(False)
                 if told.acquire(True, NEAR * (n * 0.414 % 1)):
@@ -334,16 +352,14 @@ def look():
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
-    if s and s[0] in WAITS and not L["worker"] and _thread._count() > 1 and os.path.exists("/proc/self/task"):
-        s = beside(s)
+    asleep = slept(dt) if not L["worker"] and _thread._count() > 1 else 0
     if s and s[0] in STEP and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
         L["model"] = True
         return begin()
-    if s:
+    for s, dt in [(beside(s), asleep), (s, dt - asleep)] if asleep and s and s[0] in WAITS else [(s, dt)] if s else []:
         got = into.setdefault(s, [0, 0])
         got[0], got[1] = got[0] + dt, got[1] + dt * dt
-    else:
-        L["since"] += dt
+    L["since"] += 0 if s else dt
     if L["worker"] or n != L["step"] or L["model"] and not P.C[P.UNIT]:  # what precedes the model's first call, or follows the last step, is no part of the loop
         for k, v in into.items():
             got = L["sums"].setdefault(k, [0, 0])
