@@ -92,6 +92,12 @@ func TestPromises(t *testing.T) {
 	if lead(tr).Where.Count = 30; Judge(tr).Gain != nil {
 		t.Error("30 looks promise six times the speed")
 	}
+	tr = job()
+	onCPU(tr)
+	looked(tr, "data", 0.98)
+	if g := Judge(tr).Gain; g != nil {
+		t.Errorf("what is left of the loop is within the error of the looks: %v", g)
+	}
 }
 
 func marshal(t *testing.T, r Report) string {

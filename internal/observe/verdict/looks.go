@@ -138,8 +138,10 @@ func (k work) judge(f *facts) *Finding {
 		if way := wayOut(w.Top, "data"); way != "" {
 			x.Fix = append(x.Fix, way)
 		}
-		x.Gain = nil
-		f.promise(x, f.step().v, f.fed(seen))
+		if x.Gain != nil { // so many looks tell it
+			x.Gain = nil
+			f.promise(x, f.step().v, f.fed(seen))
+		}
 	case "compile":
 		x.Evidence["compiles"] = w.Compiles
 		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)

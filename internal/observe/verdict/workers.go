@@ -30,9 +30,8 @@ func workersOverQuota(f *facts) *Finding {
 	}
 	x := f.finding(WorkersOverQuota, high, numbers{"workers": n, "cpus": cpus, "cores_used": round(cores), "cores_wanted": round(wanted)}, "",
 		append(f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))}), "or more CPUs for the container: docker run --cpus=N …")...)
-	limit := say.Either(f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus, "cgroup limit", "affinity")
-	x.Text = fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus, limit)
-	x.Text = strings.Replace(x.Text, " 1 CPUs", " 1 CPU", 1)
+	x.Text = strings.Replace(fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus,
+		say.Either(f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus, "cgroup limit", "affinity")), " 1 CPUs", " 1 CPU", 1)
 	if f.t.Host.Throttled > 0 {
 		x.Evidence["throttled_share"] = round(f.t.Host.Throttled)
 		x.Text += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
