@@ -106,6 +106,11 @@ func (f machineFlags) elsewhere() bool {
 	return f.facts != "" || f.words.OS != "" || f.words.Arch != ""
 }
 
+// here reports whether the programs that are here are those of the machine.
+func (f machineFlags) here() bool {
+	return f.facts == "" && (!f.elsewhere() || f.mode == carriesOut)
+}
+
 func machineOf(c *cli.Context, m mode) (machineFlags, error) {
 	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).ForPlan().Dir, words: cmdline.Given(c, describe.MachineFlags())}
 	f.words.Whole = c.IsSet("facts")

@@ -79,7 +79,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Target, err = f.where(q.Machine); err != nil {
 		return q, w, err
 	}
-	if f.machine.facts == "" && (!f.machine.elsewhere() || f.machine.mode == carriesOut) {
+	if f.machine.here() {
 		bring.FromNothing(ctx, q.Machine, &q.Target, defaultIndex, f.machine.mode != examines)
 	}
 	if err = asOf(&q, q.Target.AsOf); err != nil {
