@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
@@ -31,14 +30,14 @@ func TestNullVariant(t *testing.T) {
 		}
 		torch := []machine.Package{{Name: "torch", Version: "2.15.0", Path: site}}
 		patient := read.FromMachine(machine.Machine{GPUs: gpus, Installed: torch})
-		doctor.NullVariant(patient, os.DirFS)
-		report := doctor.Examine(know.Embedded(), patient)
+		NullVariant(patient, os.DirFS)
+		report := Examine(know.Embedded(), patient)
 		named := len(report.Findings) > 0 && report.Findings[0].Check == "PY001" && strings.Contains(strings.Join(report.Findings[0].Evidence, "\n"), "null variant")
 		if named != want || (len(report.Notes) > 0) != want {
 			t.Errorf("%s: %+v", text, report)
 		}
 		patient = read.FromMachine(machine.Machine{Installed: torch})
-		doctor.NullVariant(patient, os.DirFS)
+		NullVariant(patient, os.DirFS)
 		if patient.Torch.NoCUDA || patient.Notes != nil {
 			t.Errorf("%s: the null variant is right for a machine without a GPU", text)
 		}

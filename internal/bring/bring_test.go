@@ -1,4 +1,4 @@
-package main
+package bring
 
 import (
 	"io"
@@ -8,13 +8,12 @@ import (
 	"runtime"
 	"testing"
 
-	"envfix/internal/bring"
 	"envfix/internal/machine"
 	"envfix/internal/testindex"
 )
 
 // uv is taken out of the newest wheel for this system whose hash is right.
-func TestBringUV(t *testing.T) {
+func TestUV(t *testing.T) {
 	_, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	if runtime.GOOS != "linux" {
 		t.Skip("the wheels are Linux's")
@@ -25,7 +24,7 @@ func TestBringUV(t *testing.T) {
 	}
 	index := testindex.Serve(t, wheel("0.9.9", tag, "old"), wheel("0.13.9", tag, "new"), wheel("0.13.9", "py3-none-win_"+arch, "windows"), wheel("0.14.0rc1", tag, "early"))
 	dir := filepath.Join(t.TempDir(), "uv")
-	if err := bring.UV(t.Context(), index.URL, dir, io.Discard); err != nil {
+	if err := UV(t.Context(), index.URL, dir, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(filepath.Join(dir, "bin", "uv")).CombinedOutput(); err != nil || string(out) != "new\n" {
@@ -33,13 +32,13 @@ func TestBringUV(t *testing.T) {
 	}
 	for _, fault := range []testindex.Fault{testindex.WrongHash, testindex.NoHash} {
 		index.Break("/simple/uv/", fault)
-		if err := bring.UV(t.Context(), index.URL, filepath.Join(t.TempDir(), "uv"), io.Discard); err == nil {
+		if err := UV(t.Context(), index.URL, filepath.Join(t.TempDir(), "uv"), io.Discard); err == nil {
 			t.Errorf("taken with %s", fault)
 		}
 		index.Mend("/simple/uv/")
 	}
 	other := filepath.Join(t.TempDir(), "uv")
-	if err := bring.UV(t.Context(), testindex.Serve(t).URL, other, io.Discard); err == nil {
+	if err := UV(t.Context(), testindex.Serve(t).URL, other, io.Discard); err == nil {
 		t.Error("an index without uv")
 	}
 	if _, err := os.Stat(other); err == nil {

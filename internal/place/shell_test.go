@@ -1,11 +1,9 @@
-package main
+package place
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"envfix/internal/place"
 )
 
 // What is printed works in the shell that is used, and for a directory of any name.
@@ -29,7 +27,7 @@ func TestActivation(t *testing.T) {
 		{"conda", "bash", "conda activate ./conda"},
 		{"absent", "bash", ""},
 	} {
-		if got := place.Activation(tt[0], tt[1]); got != tt[2] {
+		if got := Activation(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("%s in %s: got %q, want %q", tt[0], tt[1], got, tt[2])
 		}
 	}
