@@ -67,7 +67,7 @@ var layers = map[string][]string{
 	"internal/probe/variables":   {"internal/probe/sysroot", "internal/probe/platform", "internal/machine"},
 	"internal/probe/python":      {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/machine", "internal/version"},
 	"internal/probe/packages":    {"internal/probe/sysroot", "internal/probe/variables", "internal/probe/python", "internal/probe/libraries", "internal/machine", "internal/version"},
-	"internal/probe/libraries":   {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/probe/python", "internal/loader", "internal/machine", "internal/near", "internal/version"},
+	"internal/probe/libraries":   {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/probe/python", "internal/loader", "internal/machine", "internal/near"},
 	"internal/probe/tools":       {"internal/probe/sysroot", "internal/probe/python", "internal/machine", "internal/version"},
 	"internal/probe":             {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/gpu", "internal/probe/variables", "internal/probe/python", "internal/probe/packages", "internal/probe/libraries", "internal/probe/tools", "internal/machine", "internal/nvmlchild", "internal/proc"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
