@@ -8,6 +8,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -110,11 +111,8 @@ func (b *builder) leftBehind() {
 	if len(others) == 0 {
 		return
 	}
-	shown, rest := others, ""
-	if n := len(others) - 5; n > 0 {
-		shown, rest = others[:5], " and more"
-	}
-	b.warn("the new environment does not hold what the one in use does besides (%s%s): name them, use `-r FILE`, or `--in-place`", strings.Join(shown, ", "), rest)
+	b.warn("the new environment does not hold what the one in use does besides (%s%s): name them, use `-r FILE`, or `--in-place`",
+		strings.Join(others[:min(5, len(others))], ", "), say.If(len(others) > 5, " and more"))
 }
 
 // inEnvironment reports whether the facts are of an environment of one of the kinds, venv

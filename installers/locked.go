@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -122,10 +123,7 @@ func (l LockedProfile) choice() *resolver.Choice {
 // drifted says why an environment is built anew, package by package.
 func drifted(dir string, d lock.Drift) string {
 	const most = 12 // an environment of something else differs in all
-	lines := d.Lines()
-	if n := len(lines); n > most {
-		lines = append(lines[:most], fmt.Sprintf("and %d more: `envfix lock --check --installed` names them", n-most))
-	}
+	lines := say.Few(d.Lines(), most, "and %d more: `envfix lock --check --installed` names them")
 	return fmt.Sprintf("%s and %s differ: %s", dir, lock.File, strings.Join(lines, "; "))
 }
 

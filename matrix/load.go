@@ -16,6 +16,7 @@ import (
 
 	"envfix/data"
 	"envfix/internal/compiled"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -81,12 +82,7 @@ func load(fsys fs.FS, lax bool) (*Matrix, error) {
 	if len(faults) == 0 {
 		return m, nil
 	}
-	const shown = 5
-	lines := text.Each(faults[:min(len(faults), shown)], Fault.String)
-	if n := len(faults) - shown; n > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", n))
-	}
-	return nil, errors.New(strings.Join(lines, "\n"))
+	return nil, errors.New(strings.Join(say.Few(text.Each(faults, Fault.String), 5, "and %d more"), "\n"))
 }
 
 // read returns the matrix with every fault found, of form and of meaning.

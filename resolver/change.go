@@ -53,16 +53,7 @@ func (s chooser) fix(action, why string, gpus []machine.GPU, d driver) *outcome 
 // pinBranch answers where a GPU was dropped by the installed branch: the last
 // one that drives it, where that also serves the others. Else nil.
 func (s chooser) pinBranch(gpus []machine.GPU, d driver) *outcome {
-	last := 0
-	var old []machine.GPU
-	for _, g := range gpus {
-		if a, ok := s.p.m.Arch(g.SM); ok && drives(d, a) == tooNew {
-			old = append(old, g)
-			if last == 0 || a.LastBranch < last {
-				last = a.LastBranch
-			}
-		}
-	}
+	old, last := s.dropped(gpus, d)
 	b, ok := s.p.m.Branch(last)
 	if !ok {
 		return nil

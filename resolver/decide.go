@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -258,7 +259,7 @@ func (s chooser) serve(gpus []machine.GPU) *outcome {
 		return s.fix(action, why, gpus, d)
 	}
 	seen, unseen := s.unseen(gpus, d)
-	if s.dropped(seen, d) {
+	if old, _ := s.dropped(seen, d); len(old) > 0 {
 		if o := s.pinBranch(seen, d); o != nil {
 			return o
 		}
@@ -295,9 +296,16 @@ func (s chooser) settle(gpus []machine.GPU, d driver) *outcome {
 	return o
 }
 
-// dropped reports whether the driver's branch no longer drives some GPU.
-func (s chooser) dropped(gpus []machine.GPU, d driver) bool {
-	return slices.ContainsFunc(gpus, func(g machine.GPU) bool { return s.p.fit(d, g) == tooNew })
+// dropped are the GPUs that the driver's branch no longer drives, and the last one that
+// drives all of them.
+func (s chooser) dropped(gpus []machine.GPU, d driver) (old []machine.GPU, last int) {
+	for _, g := range gpus {
+		if a, _ := s.p.m.Arch(g.SM); drives(d, a) == tooNew {
+			old = append(old, g)
+			last = min(cmp.Or(last, a.LastBranch), a.LastBranch)
+		}
+	}
+	return old, last
 }
 
 // moduleConflict reports whether no flavour of the kernel module drives all

@@ -15,20 +15,14 @@ import (
 	"envfix/matrix"
 )
 
-// unused tells of a rule that there is nothing to say about: no team has a policy.
-func (s advice) unused(rule int) bool { return rules[rule].name == "policy" && s.p.req.Policy == nil }
-
 // finish adds to a bare answer what explains it: reasons, warnings, what a newer
 // choice was held back by, the nearest other answers and the alternatives.
 func (s advice) finish(o *outcome) *Resolution {
 	o.Warnings = append(o.Warnings, s.p.warnings...)
 	switch {
 	case o.build != nil:
-		for i := range rules {
-			if s.unused(i) {
-				continue
-			}
-			o.Reasons = append(o.Reasons, Reason{Rule: rules[i].name, Text: rules[i].passed(o.q, o.build), Source: o.build.Source})
+		for _, w := range o.q.words(o.build) {
+			o.Reasons = append(o.Reasons, Reason{Rule: w.Rule, Text: w.Text, Source: w.Source})
 		}
 		o.Warnings = slices.Concat(s.newerElsewhere(o), o.Warnings, o.q.remarks().remarks(o.build))
 		o.Warnings = append(o.Warnings, s.p.vendors().leftToOthers(o.q)...)

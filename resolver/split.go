@@ -88,13 +88,8 @@ func (s chooser) noCommonDriver(gpus []machine.GPU) bool {
 // undriven names the GPUs of this machine that the installed driver drives and a branch no
 // longer would, though they are not in use: a display may be on one. "" none.
 func (s chooser) undriven(b matrix.Branch) string {
-	var old []machine.GPU
-	last := 0
-	for _, g := range s.p.vendor(machine.NVIDIA) {
-		if a, _ := s.p.m.Arch(g.SM); drives(s.p.onBranch(b, []machine.GPU{g}), a) == tooNew {
-			old, last = append(old, g), a.LastBranch
-		}
-	}
+	gpus := s.p.vendor(machine.NVIDIA)
+	old, last := s.dropped(gpus, s.p.onBranch(b, gpus))
 	if len(old) == 0 {
 		return ""
 	}
@@ -119,10 +114,10 @@ func (s chooser) alone(gpus []machine.GPU) *Environment {
 
 // changeTo names what has to happen to the installed driver for some GPUs.
 func (s chooser) changeTo(gpus []machine.GPU, d driver) string {
-	switch {
+	switch old, _ := s.dropped(gpus, d); {
 	case d.version.IsZero():
 		return install
-	case s.dropped(gpus, d):
+	case len(old) > 0:
 		return pin
 	case s.rangeFault(gpus, d):
 		return upgrade

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -173,33 +174,38 @@ func (s advice) whyQuestion() *attempt {
 	return q
 }
 
-func (q *attempt) verdict(b, best *matrix.Build, requirement pep508.Requirement) Verdict {
+// words are what every rule says of a build; a policy has one where there is one.
+func (q *attempt) words(b *matrix.Build) (out []Word) {
 	e := *q
 	e.explain = true
+	for _, rule := range rules {
+		switch r := rule.refuses(&e, b); {
+		case rule.name == "policy" && q.p.req.Policy == nil:
+		case r != nil:
+			out = append(out, Word{Rule: rule.name, Text: r.Text, Source: r.Source})
+		default:
+			out = append(out, Word{rule.name, true, rule.passed(&e, b), b.Source})
+		}
+	}
+	return out
+}
+
+func (q *attempt) verdict(b, best *matrix.Build, requirement pep508.Requirement) Verdict {
+	e := *q
 	if requirement.Label != "" || q.p.req.label == "" && b.Status != matrix.Offered && requirement.Label == b.Label {
 		e.p = q.named(requirement)
 	}
 	v := Verdict{Torch: b.Release.Torch.String(), Build: b.Label, Status: "refused"}
-	refused := 0
-	for i := range rules {
-		if q.p.advice().unused(i) {
-			continue
+	v.Words = e.words(b)
+	refused := xslices.Filter(v.Words, func(w Word) bool { return !w.OK })
+	for i, w := range refused {
+		if i == 0 || weight(w.Rule) > weight(v.Preference) {
+			v.Text, v.Preference = w.Text, w.Rule
 		}
-		w := Word{Rule: rules[i].name}
-		if r := rules[i].refuses(&e, b); r != nil {
-			w.Text, w.Source = r.Text, r.Source
-			if refused == 0 || weight(w.Rule) > weight(v.Preference) {
-				v.Text, v.Preference = w.Text, w.Rule
-			}
-			refused++
-		} else {
-			w.OK, w.Text, w.Source = true, rules[i].passed(&e, b), b.Source
-		}
-		v.Words = append(v.Words, w)
 	}
 	v.Preference = ""
 	switch {
-	case refused > 0:
+	case len(refused) > 0:
 	case best == nil || best == b:
 		v.Status, v.Text = "chosen", "it is the preferred build here"
 	default:
