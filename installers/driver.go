@@ -169,12 +169,8 @@ func (b *builder) blockNouveau(r *recipe) {
 }
 
 func driverWhy(res *resolver.Resolution) string {
-	for _, r := range res.Reasons {
-		if strings.HasPrefix(r.Rule, "driver") {
-			return r.Text
-		}
-	}
-	return "the chosen PyTorch needs it"
+	r, told := xslices.Find(res.Reasons, func(r resolver.Reason) bool { return strings.HasPrefix(r.Rule, "driver") })
+	return say.Either(told, r.Text, "the chosen PyTorch needs it")
 }
 
 // many reports a machine that is likely to have NVSwitches.

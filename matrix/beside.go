@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -55,23 +56,14 @@ type Brings struct {
 
 // BroughtBy are the packages that another one brings.
 func (m *Matrix) BroughtBy(name string) []string {
-	var out []string
-	for _, b := range m.Brings {
-		if slices.Contains(b.Packages, name) {
-			out = append(out, b.Package)
-		}
-	}
-	return out
+	by := xslices.Filter(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) })
+	return text.Each(by, func(b Brings) string { return b.Package })
 }
 
 // InsteadOf are the frameworks that do in the place of one that a package is given.
 func (m *Matrix) InsteadOf(name, brought string) []string {
-	for _, b := range m.Brings {
-		if b.Package == brought && slices.Contains(b.Packages, name) {
-			return b.Or
-		}
-	}
-	return nil
+	b, _ := xslices.Find(m.Brings, func(b Brings) bool { return b.Package == brought && slices.Contains(b.Packages, name) })
+	return b.Or
 }
 
 // A Backend is the floor of a way to compute that stands above the wheel's own
@@ -124,14 +116,10 @@ const (
 
 // FilesOf returns the rows of one version of a package; none: nobody looked.
 func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
-	var out []Files
 	text, same := spellings(v)
-	for _, f := range m.filesOf(pkg) {
-		if f.Package == pkg && (hasWord(f.Versions, text) || hasWord(f.Versions, same)) {
-			out = append(out, f)
-		}
-	}
-	return out
+	return xslices.Filter(m.filesOf(pkg), func(f Files) bool {
+		return f.Package == pkg && (hasWord(f.Versions, text) || hasWord(f.Versions, same))
+	})
 }
 
 // VersionsOf are the versions of a package of which the files are known; none: nobody
@@ -265,10 +253,8 @@ type Known struct {
 // list or of any table; meant is the row of a name that is none, which says what
 // package people mean by it.
 func (m *Matrix) KnownName(name string) (real bool, meant Known) {
-	for _, k := range m.Known {
-		if slices.Contains(k.Names, name) {
-			return k.Meant == "", k
-		}
+	if k, ok := xslices.Find(m.Known, func(k Known) bool { return slices.Contains(k.Names, name) }); ok {
+		return k.Meant == "", k
 	}
 	return m.Tells(name), Known{}
 }

@@ -104,19 +104,11 @@ func (m *Matrix) Stack(b *Build) []Pinned {
 // Floor returns the driver floor of a build's label. A label that the data does
 // not name takes that of its CUDA family (cu125: that of cu124).
 func (m *Matrix) Floor(label string) (Floor, bool) {
-	for _, f := range m.Floors {
-		if f.Label == label {
-			return f, true
-		}
+	if f, ok := xslices.Find(m.Floors, func(f Floor) bool { return f.Label == label }); ok {
+		return f, true
 	}
-	if cuda, ok := LabelCUDA(label); ok {
-		for _, f := range m.Floors {
-			if f.CUDA.Major() == cuda.Major() && cuda.Major() > 10 {
-				return f, true
-			}
-		}
-	}
-	return Floor{}, false
+	cuda, _ := LabelCUDA(label) // zero: of no family
+	return xslices.Find(m.Floors, func(f Floor) bool { return f.CUDA.Major() == cuda.Major() && cuda.Major() > 10 })
 }
 
 // LabelCUDA returns the CUDA of a label: cu126 is 12.6, cu102 is 10.2.
@@ -274,12 +266,6 @@ func (m *Matrix) With(r Read) *Matrix {
 
 // Distribution is the row of a distribution, by ID and VERSION_ID of its os-release.
 func (m *Matrix) Distribution(id, version string) (Distribution, bool) {
-	for _, d := range m.Distributions {
-		for _, v := range d.Versions {
-			if slices.Contains(d.IDs, id) && (version == v || strings.HasPrefix(version, v+".")) {
-				return d, true
-			}
-		}
-	}
-	return Distribution{}, false
+	is := func(v string) bool { return version == v || strings.HasPrefix(version, v+".") }
+	return xslices.Find(m.Distributions, func(d Distribution) bool { return slices.Contains(d.IDs, id) && slices.ContainsFunc(d.Versions, is) })
 }

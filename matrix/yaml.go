@@ -176,10 +176,8 @@ func (o object) text(key string) string {
 // one is text that must be one of some values.
 func (o object) one(key string, of ...string) string {
 	t, line := o.scalar(key, false)
-	for _, v := range of {
-		if t == v {
-			return t
-		}
+	if slices.Contains(of, t) {
+		return t
 	}
 	o.s.fault(line, "%s: %q is none of %s", key, text.Cut(t, 60), strings.Join(of, ", "))
 	return ""

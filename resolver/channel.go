@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -148,10 +149,6 @@ func (q *attempt) channelRemark(b *matrix.Build) string {
 
 // channelOf is the channel of a build; "" it is a release.
 func channelOf(b *matrix.Build) string {
-	for _, c := range Channels {
-		if strings.Contains(b.Index, "/whl/"+c+"/") {
-			return c
-		}
-	}
-	return ""
+	c, _ := xslices.Find(Channels, func(c string) bool { return strings.Contains(b.Index, "/whl/"+c+"/") })
+	return c
 }

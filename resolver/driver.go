@@ -169,12 +169,8 @@ func (q *attempt) need(b *matrix.Build) version.Dotted {
 // release notes' minimum of the toolkit, else its branch.
 func (q *attempt) nativeFrom(b *matrix.Build) version.Dotted {
 	want := b.CUDA.MajorMinor()
-	for i := len(q.p.m.Toolkits) - 1; i >= 0; i-- { // oldest first
-		t := q.p.m.Toolkits[i]
-		if t.Version.MajorMinor() != want {
-			continue
-		}
-		if v := t.Driver(q.drv.windows); !v.IsZero() {
+	for _, t := range slices.Backward(q.p.m.Toolkits) { // oldest first
+		if v := t.Driver(q.drv.windows); t.Version.MajorMinor() == want && !v.IsZero() {
 			return v
 		}
 	}

@@ -322,11 +322,7 @@ func (q packages) published(name string, versions []version.Python, b *matrix.Bu
 // versionsAsked are the releases of a package that a requirement admits, newest first;
 // where none is known the one that it names, else one zero version.
 func (q packages) versionsAsked(r pep508.Requirement) []version.Python {
-	known := slices.Clone(q.a.p.versionsOf(r.Name))
-	known = append(known, text.Each(q.a.p.wheels(r.Name), func(e *matrix.Extension) version.Python { return e.Version })...)
-	known = slices.DeleteFunc(known, func(v version.Python) bool { return !q.a.p.cache.admits(r.Spec, v) })
-	slices.SortFunc(known, func(a, b version.Python) int { return b.Compare(a) })
-	out := slices.CompactFunc(known, func(a, b version.Python) bool { return a.Compare(b) == 0 })
+	out := q.a.p.releasesOf(r)
 	v, _ := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "=="))
 	if len(out) == 0 || r.Spec.IsZero() {
 		out = append(out, v) // zero where it names none: a page may have what the default index has not

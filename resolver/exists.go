@@ -78,23 +78,14 @@ func (s naming) besidePin() string {
 
 // cudas are the CUDAs that builds for this system are made with, newest first.
 func (s naming) cudas() []string {
-	var out []version.Dotted
-	for _, b := range s.p.cache.wheels {
-		if v, err := version.ParseDotted(b.CUDA.MajorMinor()); err == nil && !b.CUDA.IsZero() &&
-			!slices.ContainsFunc(out, func(w version.Dotted) bool { return w.Compare(v) == 0 }) {
-			out = append(out, v)
-		}
-	}
-	slices.SortFunc(out, func(a, b version.Dotted) int { return b.Compare(a) })
-	return text.Each(out, version.Dotted.String)
+	made := xslices.Filter(s.p.cache.wheels, func(b *matrix.Build) bool { return !b.CUDA.IsZero() })
+	slices.SortFunc(made, func(a, b *matrix.Build) int { return b.CUDA.Compare(a.CUDA) })
+	return xslices.Once(text.Each(made, func(b *matrix.Build) string { return b.CUDA.MajorMinor() }))
 }
 
 // labels are the builds for this system, by what they are for and the newest first.
 func (s naming) labels() []string {
-	var out []string
-	for _, b := range s.p.cache.wheels {
-		out = xslices.Add(out, b.Label)
-	}
+	out := xslices.Once(text.Each(s.p.cache.wheels, func(b *matrix.Build) string { return b.Label }))
 	kinds := []string{cuda, rocm, xpu, mps, cpu}
 	slices.SortStableFunc(out, func(a, b string) int {
 		return cmp.Or(slices.Index(kinds, accelOf(a))-slices.Index(kinds, accelOf(b)), strings.Compare(b, a))

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -95,6 +96,14 @@ func (q packages) noFileIn(name string, limits ...version.Specifier) string {
 // versionsOf are the releases of a package of which the files are known.
 func (s *problem) versionsOf(name string) []version.Python {
 	return remembered(s.cache.versions, name, func() []version.Python { return s.m.VersionsOf(name) })
+}
+
+// releasesOf are the releases that a requirement admits, by files or by rows, newest first.
+func (s *problem) releasesOf(r pep508.Requirement) []version.Python {
+	known := slices.Concat(s.versionsOf(r.Name), text.Each(s.wheels(r.Name), func(e *matrix.Extension) version.Python { return e.Version }))
+	known = slices.DeleteFunc(known, func(v version.Python) bool { return !s.cache.admits(r.Spec, v) })
+	slices.SortFunc(known, func(a, b version.Python) int { return b.Compare(a) })
+	return slices.CompactFunc(known, func(a, b version.Python) bool { return a.Compare(b) == 0 })
 }
 
 func (q packages) whyNone(name string, limits []version.Specifier) string {

@@ -72,12 +72,11 @@ func (q *attempt) lastForSystem(b *matrix.Build) string {
 	if b.Framework != nil {
 		return ""
 	}
-	for _, r := range q.p.m.Releases {
-		if slices.ContainsFunc(r.Builds, func(o *matrix.Build) bool { return o.OS == b.OS && o.Arch == b.Arch && r.Torch.Compare(newest) > 0 }) {
-			return ""
-		}
+	ofSystem := func(o *matrix.Build) bool {
+		return o.OS == b.OS && o.Arch == b.Arch && o.Release.Torch.Compare(newest) > 0
 	}
-	if len(q.p.m.Releases) == 0 || q.p.m.Releases[0].Torch.Compare(newest) == 0 || isConda(b) {
+	if len(q.p.m.Releases) == 0 || q.p.m.Releases[0].Torch.Compare(newest) == 0 || isConda(b) ||
+		slices.ContainsFunc(q.p.m.Releases, func(r *matrix.Release) bool { return slices.ContainsFunc(r.Builds, ofSystem) }) {
 		return ""
 	}
 	return fmt.Sprintf("torch %s is the last with wheels for %s %s", newest, b.OS, b.Arch)

@@ -18,10 +18,10 @@ import (
 func (q remarks) remarks(b *matrix.Build) []string {
 	out := append(q.driverRemarks(b), q.machineRemarks(b)...)
 	out = append(out, q.proofRemarks(b)...)
-	if b.Framework != nil {
-		return append(out, q.a.fits().frameworkWarnings(b)...)
-	}
 	out = append(out, q.a.fits().frameworkWarnings(b)...)
+	if b.Framework != nil {
+		return out
+	}
 	for _, e := range q.a.packages().extensions(b) {
 		out = append(out, append(q.farBehind(e, b), q.ownRemarks(e, b)...)...)
 		for _, n := range q.a.p.cache.needs[e.name] {

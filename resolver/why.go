@@ -104,14 +104,7 @@ const mostReleases = 100
 // releases judges the releases of a package that a requirement admits, each as if it alone
 // had been asked for.
 func (s advice) releases(r pep508.Requirement) []PackageRelease {
-	read := map[string]bool{} // what a row tells of
-	all := slices.Clone(s.p.versionsOf(r.Name))
-	for _, e := range s.p.wheels(r.Name) {
-		all, read[e.Version.String()] = append(all, e.Version), true
-	}
-	all = slices.DeleteFunc(all, func(v version.Python) bool { return v.IsPreRelease() || !s.p.cache.admits(r.Spec, v) })
-	slices.SortFunc(all, func(a, b version.Python) int { return b.Compare(a) })
-	all = slices.CompactFunc(all, func(a, b version.Python) bool { return a.Compare(b) == 0 })
+	all := s.p.releasesOf(r)
 	var out []PackageRelease
 	for _, v := range all[:min(len(all), mostReleases)] {
 		spec, _ := version.ParseSpecifier("==" + v.String())
@@ -122,7 +115,8 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 		p := t.advice().release(t.chooser().answer(), r.Name, v)
 		p.Text = strings.ReplaceAll(strings.TrimPrefix(p.Text, r.Name+" "+v.String()+" "), r.Name+"=="+v.String(), "this")
 		known := func(n matrix.Need) bool { return n.Of == "torch" && t.cache.admits(n.Versions, v) } // which torch it needs
-		if p.Version = v.String(); p.Status == "runs" && !read[p.Version] && !s.p.isFramework(r.Name) && !slices.ContainsFunc(t.cache.needs[r.Name], known) {
+		read := func(e *matrix.Extension) bool { return e.Version.String() == v.String() }            // a row tells of it
+		if p.Version = v.String(); p.Status == "runs" && !slices.ContainsFunc(s.p.wheels(r.Name), read) && !s.p.isFramework(r.Name) && !slices.ContainsFunc(t.cache.needs[r.Name], known) {
 			p.Status, p.Text = "unknown", "there is a file for it; what it needs was not read"
 		}
 		out = append(out, p)
