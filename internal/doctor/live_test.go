@@ -80,7 +80,7 @@ var liveCases = []liveCase{
 		dist(c, "torch-lane", "1.0", "torch")
 		d := &c.Files.Dists[len(c.Files.Dists)-1]
 		d.Absent, d.Files, d.Barred = 3, 9, site+"/torch_lane"
-	}, "PY010", []string{"may not read 3 files of torch-lane", "chmod -R a+rX " + site + "/torch_lane"}, false},
+	}, "PY010", []string{"may not read all of torch-lane 1.0 (3 files)", "chmod -R a+rX " + site + "/torch_lane"}, false},
 	{"a source of torch that somebody changed", func(c *read.Case) {
 		dist(c, "torch-lane", "1.0", "torch")
 		c.Files.Dists[len(c.Files.Dists)-1].Rewritten = []string{site + "/torch_lane/__init__.py"}

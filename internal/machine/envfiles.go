@@ -102,7 +102,7 @@ type DistFiles struct {
 	ABI       string   // the Python or the platform that its machine code is for, where that is another's: "cp312", "macosx_11_0_arm64"
 	Resized   []string // libraries of another size than RECORD says, sources that are cut off; a few of them
 	Rewritten []string // sources that are not those that were installed, though whole; a few of them
-	Barred    string   // a directory of it that this user may not enter; "" none
+	Barred    string   // a file of it that this user may not read, or a directory that he may not enter; "" none
 	Backend   string   // the module that torch loads for it when it is imported, where that is not there
 	Closed    []string // programs that may not be started
 }

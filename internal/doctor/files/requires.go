@@ -139,7 +139,7 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.check, t.proof = "PY010", evidence.Proven
 		t.conda = []string{"`sudo chmod -R a+rX " + d.Barred + "`", "or an environment of your own: `envfix apply --env DIR`"}
 		t.said = []evidence.Quote{evidence.Fact("%s: permission denied", d.Barred)}
-		t.text = fmt.Sprintf("this user may not read %d files of %s %s, in %s", d.Absent, d.Name, d.Version, d.Barred)
+		t.text = fmt.Sprintf("this user may not read all of %s %s (%d files): %s is closed to others", d.Name, d.Version, d.Absent, d.Barred)
 	case d.Absent > 0:
 		t.check, t.proof = "PY010", evidence.Proven
 		t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files) +

@@ -165,7 +165,7 @@ func (c *comparison) compare(file string, f machine.RecordFile) {
 	}
 	switch {
 	case !names[name] && (len(names) > 0 || !h.Exists(file)): // a directory may be one that cannot be listed
-		for at := file; refused(h, at); at = path.Dir(at) {
+		for at := file; refused(os.Stat(h.Real(at))); at = path.Dir(at) {
 			d.Barred = text.Printable(path.Dir(at))
 		}
 		d.Absent++
@@ -180,17 +180,16 @@ func (c *comparison) compare(file string, f machine.RecordFile) {
 		case err != nil:
 		case altered(h, file, i, f.Size, depth):
 			d.Resized = append(d.Resized, text.Printable(file))
+		case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(h.Real(file))): // few are closed to others
+			d.Barred, d.Absent = text.Printable(file), d.Absent+1
 		case depth <= 3 && isSource(file) && i.ModTime().After(c.after):
 			c.rewritten(file, f.Hash)
 		}
 	}
 }
 
-// refused reports whether a directory above a file may not be entered.
-func refused(h *sysroot.Host, file string) bool {
-	_, err := os.Stat(h.Real(file))
-	return errors.Is(err, fs.ErrPermission)
-}
+// refused reports whether a question about a file was: this user may not read it, or not enter a directory above it.
+func refused[T any](_ T, err error) bool { return errors.Is(err, fs.ErrPermission) }
 
 // mostRead bounds the sources whose hashes are taken: a copy that kept no times has all of them younger.
 const mostRead = 100
