@@ -186,6 +186,7 @@ var liveCases = []liveCase{
 	{"a Python that was built without libffi", func(c *read.Case) { c.Files.Unbuilt = []string{"_ctypes"} }, "PY044", []string{"_ctypes", "libffi-dev"}, false},
 	{"a .pth of another encoding", start(machine.StartUnread), "PY013", []string{"a.pth is not UTF-8"}, false},
 	{"a start that imports what is not there", start(machine.StartUnfound), "", nil, false},
+	{"a start that ends Python", start(machine.StartEnds), "PY013", []string{"a.pth:2 ends Python", "a.pth.off"}, false},
 	{"a start that takes torch away", start(machine.StartHides), "PY013", []string{"a.pth:2", "take torch out"}, false},
 	{"a start that works on imports", start(machine.StartHooks), "PY013", []string{"a.pth:2", "--import"}, true},
 	{"sources that were moved", func(c *read.Case) {

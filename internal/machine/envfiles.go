@@ -65,6 +65,7 @@ type StartFault struct {
 // The values of StartFault.Is.
 const (
 	StartUnread  = "unread"  // Python cannot decode it, and ends
+	StartEnds    = "ends"    // it ends Python, whatever happens
 	StartHides   = "hides"   // it puts nothing in the place of a module, and names torch
 	StartUnfound = "unfound" // it imports a module that is not there
 	StartHooks   = "hooks"   // it works on how Python imports, and names torch

@@ -79,6 +79,8 @@ func TestStartFaults(t *testing.T) {
 		"\xff\xfe/\x00s\x00": machine.StartUnread,
 		"/shared/é\n":        "",
 		"import sys; sys.modules['torch'] = None\n":                   machine.StartHides,
+		"import sys; sys.exit(0)\n":                                   machine.StartEnds,
+		"import sys\ndef f():\n    sys.exit(0)\nexited = 1\n":         "",
 		"import sys, x; sys.meta_path.insert(0, x.Finder('torch'))\n": machine.StartHooks,
 		"import sys; sys.modules['tensorflow'] = None\n":              "",
 		"import os; os.environ['TORCH_HOME'] = '/torch'\n":            "",

@@ -246,6 +246,9 @@ func atStart(e *evidence.Evidence, out *evidence.Findings) {
 		case machine.StartUnread:
 			f.Says("Python ends when it starts: %s is not UTF-8, as files of PowerShell's `>` are not", x.At.File).
 				Do("write it anew in UTF-8, or remove it if nothing needs it: `" + text.Command("mv", x.At.File, x.At.File+".off") + "`")
+		case machine.StartEnds:
+			f.Says("%s ends Python whenever it starts (%s): no program of this environment runs", at, x.How).
+				Do("`" + text.Command("mv", x.At.File, x.At.File+".off") + "`, or take that line out")
 		case machine.StartHides:
 			f.Says("%s takes modules away when Python starts (%s), and it names torch: `import torch` fails", at, x.How).
 				Do("take torch out of "+at+": every Python of this environment runs that file when it starts", "`envfix doctor --import` shows what Python says")

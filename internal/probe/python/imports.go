@@ -280,6 +280,7 @@ func searchPath(h *sysroot.Host, e *Env) {
 var (
 	namesTorch = lazy.Regexp(`\btorch\b`)
 	putsNone   = lazy.Regexp(`\bsys\.modules\[[^\]\n]+\] *= *None\b`)
+	endsPython = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?(?:(?:sys\.|os\._)?exit\b|quit\b|raise SystemExit\b).*`)
 	hooksIn    = lazy.Regexp(`\bsys\.(?:modules|meta_path|path_hooks)\b|\b__import__ *=`)
 )
 
@@ -287,7 +288,9 @@ var (
 // site decodes a .pth file as UTF-8 and lets the error end the program.
 func startFault(file string, code []byte) machine.StartFault {
 	how, hook := putsNone().Find(code), hooksIn().Find(code)
-	switch {
+	switch end := endsPython().Find(code); {
+	case end != nil:
+		return machine.StartFault{Is: machine.StartEnds, How: text.Printable(string(end))}
 	case strings.HasSuffix(file, ".pth") && !utf8.Valid(code):
 		return machine.StartFault{Is: machine.StartUnread}
 	case hook == nil || !namesTorch().Match(code):
