@@ -60,14 +60,12 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 			continue
 		}
 		check := k.Checks[h.Message.Checks[0]]
-		captures := h.Captures
-		if captures == nil {
-			captures = map[string]string{}
-		}
+		captures := map[string]string{}
+		maps.Copy(captures, h.Captures)
 		m := Match{Message: h.Message.ID, Checks: h.Message.Checks, Program: h.Message.Program, Cause: h.Message.Cause,
 			Severity: check.Severity, Text: cmp.Or(h.Message.Text, check.Text), Fix: e.ways(remedy{check.ID, h.Message.Fix, h.Message.Places}, []string{h.At.Text}),
 			Line: h.At.Line, Quote: h.At.Text, Captures: captures, Source: h.Message.Source}
-		if m = m.judged(report.Findings, h.At); h.Mild || m.Severity == know.Note && read.Warned(m.Quote) {
+		if m = m.judged(report.Findings, h.At); h.Mild || m.Severity == know.Note && (read.Warned(m.Quote) || m.Cause == "expectation_misread") {
 			m.Cause, m.Fix = "none", []string{} // its program goes on
 		}
 		answer.Matches = append(answer.Matches, m)

@@ -94,10 +94,9 @@ var starters = map[string]struct {
 func startedBy(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
 	asks := func(w *evidence.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) }
 	starter := say.Either(slices.ContainsFunc(e.Containers.Workloads, asks), "compose", e.Place.Starter)
-	for _, f := range found.Of("CTR005") {
-		if guest := e.Knowledge.Checks["CTR023"]; !e.Place.LXC.IsZero() {
-			out.Anew(f).Say("the LXC guest has no libraries of the driver: it needs those of the host's kernel module, of the same version").Do(guest.Fix...)
-		}
+	if f := found.Of("CTR005"); len(f) > 0 && !e.Place.LXC.IsZero() {
+		out.Anew(f[0]).Say("the LXC guest has no libraries of the driver: it needs those of the host's kernel module, of the same version").
+			Do(e.Knowledge.Checks["CTR023"].Fix...)
 	}
 	for _, f := range found.Of("CTR001") {
 		if s, ok := starters[starter]; ok {

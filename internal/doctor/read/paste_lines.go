@@ -157,7 +157,7 @@ func (k *look) message(t *trial, n int) {
 var (
 	// quiet is a line of a log below a warning: by its level's name, or by the letter of glog, klog and their like.
 	quiet = lazy.Regexp(`^` + before + `(?:\[?[\d:.,/ TZ+|-]+\]? *)?` + speaker + `\[?(?:INFO|DEBUG|TRACE)\b|` +
-		`^(?:\S+ )?time="?\d\S*"? level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|` +
+		`^(?:\S+ )?(?:time="?\d\S*"? )?level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|` +
 		`^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b|^N: |^debconf: |\bapparmor="(?:STATUS|ALLOWED)"|` +
 		`^slurm(?:ctld|d|dbd): (?:debug\d?: |\w+: \w+: |sched: |backfill: )`)
 	// traced is what NCCL tells below a warning, failures among it.
@@ -167,13 +167,13 @@ var (
 	// troubled says that something is wrong.
 	troubled = lazy.Regexp(`(?i)` + trouble)
 	// warned is a line that its program calls a warning, in the same ways.
-	warned = lazy.Regexp(`^` + before + `\W*(?:[\d:.,/ TZ-]+\W*)?` + speaker + `\[?(?:WARN(?:ING)?\b|(?:\S+: )?\w+Warning: |[Ww]arning: )|` +
+	warned = lazy.Regexp(`^(?:.*?\.py:\d+: )?` + before + `\W*(?:[\d:.,/ TZ-]+\W*)?` + speaker + `\[?(?:WARN(?:ING)?\b|(?:\S+: )?\w+Warning: |[Ww]arning: )|` +
 		`^(?:\S+ )?time="?\d\S*"? level="?(?i:warn)|^W\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: W \w+/|` +
 		`^(?:\[rank\d+\]: ?)?\[W\d* |^Setting [A-Z_]+ environment variable |^\S+\.py:\d+: [A-Z]\w* ['a-z]`)
 	// mildly is how a warning says that it is none, or of what may only be.
 	mildly = lazy.Regexp(`(?i)\boptional\b|\bignore (?:this|it)\b|` +
 		`\b(?:can|may|might|could) (?:potentially |also )?(?:cause|lead to|result in|be a bottleneck)\b|` +
-		`\bfor (?:the )?(?:better|optimal|best) performance\b|\bto avoid your system being\b`)
+		`\bfor (?:the )?(?:better|optimal|best) performance\b|\bto avoid your system being\b|\bfalling back to (?:[^c]|c[^p])|^\[WARNING\]  \S`)
 	// placed is where in a program a warning is raised, as Python writes it.
 	placed = lazy.Regexp(`^.*?\.py:\d+: `)
 )
@@ -333,8 +333,7 @@ func exhausted(r *Reader) bool {
 // already reports whether either line of a pair held a message of its own: then
 // the pair says nothing more.
 func already(hits []Hit, line int) bool {
-	last := hits[max(0, len(hits)-3):]
-	return slices.ContainsFunc(last, func(h Hit) bool { return h.At.Line >= line })
+	return slices.ContainsFunc(hits[max(0, len(hits)-3):], func(h Hit) bool { return h.At.Line >= line })
 }
 
 func (r *Reader) hit(n int, m []string, said Evidence) {
