@@ -261,8 +261,8 @@ func gpuCodeWord(q *attempt, b *matrix.Build) string {
 		return "no GPU is to be used"
 	}
 	if q.accel == cuda {
-		if f := b.Framework; f != nil && !f.MinSM.IsZero() {
-			return "its builds are for GPUs from " + f.MinSM.String() + " on"
+		if f := b.Framework; f != nil {
+			return say.Either(f.MinSM.IsZero(), "no GPU is known to be too old for it", "its builds are for GPUs from "+f.MinSM.String()+" on")
 		}
 		if list := strings.Join(arches(b), " "); list != "" {
 			return fmt.Sprintf("has code for %s (%s)", gpuNames(q.gpus), list)

@@ -31,6 +31,7 @@ type Code struct {
 	Alone                   bool   // neither its metadata nor a library asks for torch
 	GPU                     bool   // a library loads only beside the driver's own (libcuda.so.1)
 	Opens                   bool   // a library opens a GPU's driver itself: CUDA's or OpenCL's
+	OpenCL                  bool   // a library holds code for OpenCL
 	Lacks                   string // what it asks for and no package that it requires brings: "CUDA 12, cuDNN 9"
 	JIT                     bool   // torch and CUDA's sources, and no code for a GPU: compiled at the first use
 	Partial                 bool   // some library was too large for the limit
@@ -80,6 +81,7 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 		return nil, err
 	}
 	k.Partial = found.partial
+	k.OpenCL = found.opencl
 	k.Opens = found.opencl || slices.ContainsFunc(found.opens, drivers().MatchString)
 	k.GPU = slices.Contains(found.loads, "libcuda.so.1")
 	k.Alone = k.Alone && !slices.ContainsFunc(found.needs, torchLinks().MatchString)
@@ -103,14 +105,15 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 	return k, nil
 }
 
-// ofCUDA finds the CUDA of a wheel: that its libraries link, else that its metadata names,
-// else the only one that they open or were compiled with.
+// ofCUDA finds the CUDA of a wheel: that its libraries link, else the only one that they open,
+// else that its metadata names, else that they were compiled with.
 func (k *Code) ofCUDA(found *links, meta *Metadata) {
 	if k.OS == "macos" {
 		return
 	}
 	opened := found.some(found.opens, cudaLinked())
-	k.CUDA = cmp.Or(found.some(found.needs, cudaLinked()), k.CUDA, meta.CUDA, opened, found.some(found.made, cudaMade()), found.some(found.made, ncclMade()))
+	said := say.If(k.Partial || k.Native+k.PTX != "", meta.CUDA) // a classifier makes no code
+	k.CUDA = cmp.Or(found.some(found.needs, cudaLinked()), k.CUDA, opened, said, found.some(found.made, cudaMade()), found.some(found.made, ncclMade()))
 	k.CuDNN = found.some(found.opens, cudnnNamed())
 	if !k.Alone || slices.ContainsFunc(meta.Requires, func(r pep508.Requirement) bool { return brings().MatchString(r.Name) }) {
 		return
@@ -391,6 +394,9 @@ func (f File) Loads(python string, h machine.Platform) bool {
 func (k *Code) warning() string {
 	if k.Unsure && k.CUDA != "" {
 		return "whether it brings CUDA " + k.CUDA + " was not read: if not, that is taken from a torch of that CUDA beside it, else installed apart"
+	}
+	if k.OpenCL && k.CUDA == "" {
+		return "its code for GPUs is OpenCL: the driver's loader of it (libOpenCL) has to be there, and it computes on the CPU until it is told to use the GPU"
 	}
 	return say.With("it brings no ", strings.ReplaceAll(k.Lacks, ", ", " and no "), ": they are taken from a torch of that CUDA beside it, else installed apart")
 }

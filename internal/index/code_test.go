@@ -46,7 +46,7 @@ func TestCode(t *testing.T) {
 		"frame-cu12": {CUDA: "12", Alone: true, GPU: true, Opens: true},
 		"opener":     {CUDA: "12", CuDNN: "9", Alone: true, Opens: true, Lacks: "CUDA 12, cuDNN 9"},
 		"static":     {CUDA: "11", Alone: true, Opens: true},
-		"kernels":    {Alone: true, Opens: true},
+		"kernels":    {Alone: true, Opens: true, OpenCL: true},
 		"splat":      {JIT: true},
 		"graph":      {Torch: ">=2.0.0,<=2.2.1"},
 		"plain":      {Alone: true},
