@@ -94,6 +94,13 @@ func TestPromises(t *testing.T) {
 	}
 	tr = job()
 	onCPU(tr)
+	looked(tr, "metrics", 0.35)
+	lead(tr).Where.Parts["forward"], lead(tr).Where.Parts["evaluation"] = 350000, 300000
+	if g := Judge(tr).Gain; g != nil {
+		t.Errorf("metrics less often may be as much less evaluation: %v", g)
+	}
+	tr = job()
+	onCPU(tr)
 	looked(tr, "data", 0.98)
 	if g := Judge(tr).Gain; g != nil {
 		t.Errorf("what is left of the loop is within the error of the looks: %v", g)

@@ -127,10 +127,7 @@ func fromStorage(feeders []*Process) (rate float64, stuck num) {
 	for _, w := range feeders {
 		blocked, samples, read, wall = blocked+w.Blocked, samples+w.Samples, read+w.Read, max(wall, w.Wall)
 	}
-	if wall > 0 {
-		rate = read / wall
-	}
-	return rate, ratio(float64(blocked), samples)
+	return read / max(wall, 0.001), ratio(float64(blocked), samples)
 }
 
 // partsOfLoading are the parts of a step in which a sample is made.

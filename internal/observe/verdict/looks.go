@@ -56,6 +56,9 @@ const (
 	unsure      = 1.5  // times: a gain that so few looks leave as wide is not promised
 )
 
+// aside are the parts that the job's own lines do beside training.
+var aside = []string{"saving", "logging", "metrics", "evaluation", "python"}
+
 // looks are those at the loop of the leading process; nil where there were too few.
 func (f *facts) looks() *Where {
 	if w := f.probe().Where; w != nil && w.Count >= looksEnough && len(w.Parts) > 0 && w.Seen > 0 {
@@ -158,8 +161,8 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 	if len(places) > 0 && places[0] != "" {
 		x.Evidence["loop_at"] = places[0]
 	}
-	err := f.looks().err(share)
-	if s := f.step(); 1-cut*max(share-err, 0) < unsure*(1-cut*min(share+err, 1)) && f.queued([]*Process{f.lead}) < crowded {
+	err, beside := f.looks().err(share), f.looks().part(aside...)-share // which may be of one work, and go with it
+	if s := f.step(); 1-cut*max(share-err, 0) < unsure*(1-cut*min(share+max(err, beside), 1)) && f.queued([]*Process{f.lead}) < crowded {
 		f.promise(x, s.v, s.v*(1-cut*share))
 	}
 	return x
