@@ -7,9 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/ui"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -34,23 +39,80 @@ func documentsOf(dir string) (out []string) {
 	return out
 }
 
-// installLine is the line of the project's own documents that installs torch: of the first
-// one that does, with the newest torch where it has lines for several; else the first that
-// installs anything.
-func installLine(dir string) (where string, line pyproject.Install) {
+// An installation is how a project's own documents say that it is installed.
+type installation struct {
+	where string
+	line  pyproject.Install   // the one that installs torch: the newest where they have lines for several; else the first of all
+	more  []pyproject.Install // the others below the same heading
+}
+
+// installed are the lines of the project's own documents that install: of the first one that
+// installs torch, else of the first that installs anything.
+func installed(dir string) (found installation) {
+	var all []pyproject.Install
 	for _, name := range documentsOf(dir) {
 		text, err := ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			continue
 		}
-		for _, i := range pyproject.Installs(text) {
+		lines := pyproject.Installs(text)
+		for _, i := range lines {
 			torch := i.Torch() != "" && !strings.Contains(i.Index, "rocm")
-			if line.Line == 0 || torch && (line.Torch() == "" || where == name && pinnedTorch(i).Compare(pinnedTorch(line)) > 0) {
-				where, line = name, i
+			if line := found.line; line.Line == 0 || line.Prose && !i.Prose && line.Torch() == "" || torch && (line.Torch() == "" || found.where == name && pinnedTorch(i).Compare(pinnedTorch(line)) > 0) {
+				found.where, found.line, all = name, i, lines
 			}
 		}
 	}
-	return where, line
+	if strings.EqualFold(filepath.Ext(found.where), ".md") { // what a script installs, it may install one of several
+		found.more = xslices.Filter(all, func(i pyproject.Install) bool {
+			return i.Section == found.line.Section && i.Line != found.line.Line && !i.Conda && !strings.Contains(strings.ToLower(i.Text), "optional")
+		})
+	}
+	return found
+}
+
+// packages are those that the lines install by name, each as the first line has it, beside
+// the project itself.
+func (d installation) packages(dir string) (out []pep508.Requirement) {
+	names := []string{"pip", "setuptools", "wheel", "uv"}
+	if path, err := filepath.Abs(dir); err == nil {
+		names = append(names, machine.NormalName(filepath.Base(path)))
+	}
+	for _, name := range wishFiles {
+		if p, err := Read(filepath.Join(dir, name)); err == nil {
+			names = append(names, machine.NormalName(p.Name))
+		}
+	}
+	for _, line := range append([]pyproject.Install{d.line}, d.more...) {
+		if line.Prose && line.Torch() == "" {
+			continue
+		}
+		for _, word := range line.Words {
+			q, err := pep508.Parse(word, fmt.Sprintf("%s:%d", d.where, line.Line))
+			if err != nil || q.URL != "" || word[0] <= '9' || slices.Contains(names, q.Name) {
+				continue
+			}
+			if label := pyproject.Label(line.Index); q.Name == "torch" && strings.HasPrefix(q.Spec.String(), "==") && q.Label == "" && label != "" {
+				q.Text += "+" + label
+			}
+			out, names = append(out, q), append(names, q.Name)
+		}
+	}
+	return out
+}
+
+// beside says what the project's documents install below the same heading as the first of
+// their lines, and nothing that is followed asks for.
+func (d installation) beside(dir, followed string, documented []pep508.Requirement) []string {
+	p, err := Read(filepath.Join(dir, followed))
+	if err != nil {
+		return nil // what is wrong with it is said where it is read
+	}
+	more := xslices.Filter(d.packages(dir), func(q pep508.Requirement) bool {
+		return !p.Asks(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
+	})
+	texts := text.Each(more, func(q pep508.Requirement) string { return ui.Clean(q.Text) })
+	return say.All(say.With(fmt.Sprintf("%s:%d installs what nothing that is followed asks for: ", d.where, d.line.Line), strings.Join(say.Few(texts, 8, "%d more"), ", "), ""))
 }
 
 // pinnedTorch is the torch that a line installs in one version; zero where it leaves it open.
@@ -61,45 +123,36 @@ func pinnedTorch(i pyproject.Install) version.Python {
 	return torch
 }
 
-// followDocument takes torch and its companions, and all packages where no file is
-// followed, from the line of the project's documents that installs torch; "" no line does,
-// or the followed file says it. Their versions are kept as those of a lock are: where
-// they run here.
-func (w *Wish) followDocument(dir, followed string) (read string) {
-	if p, err := Read(filepath.Join(dir, followed)); followed != "" && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0) || w.Lock != nil || DemandsItself(w.Manager) {
+// followDocument takes torch and its companions from the line of the project's documents that
+// installs torch, and all that the lines below its heading install where no file that is
+// followed asks for anything; "" no line does, or the followed file says it. Their versions are
+// kept as those of a lock are: where they run here.
+func (w *Wish) followDocument(dir, followed string, d installation) (read string) {
+	p, err := Read(filepath.Join(dir, followed))
+	whole := followed == "" || err == nil && asksNothing(p)
+	switch {
+	case w.Lock != nil || DemandsItself(w.Manager) || !whole && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0),
+		d.line.Torch() == "" && (!whole || len(listsBelow(dir)) > 0),
+		d.line.Conda && followed == "": // what else conda installs has other names
 		return ""
 	}
-	where, line := installLine(dir)
-	if line.Torch() == "" || line.Conda && followed == "" { // what else conda installs has other names
-		return ""
-	}
-	at := fmt.Sprintf("%s:%d", where, line.Line)
-	own := &pyproject.OwnLock{Name: at}
-	for _, q := range namedIn(line, at) {
-		if followed != "" && q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) {
+	own := &pyproject.OwnLock{Name: fmt.Sprintf("%s:%d", d.where, d.line.Line)}
+	for _, q := range d.packages(dir) {
+		if !whole && q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) {
 			continue
 		}
 		if strings.HasPrefix(q.Spec.String(), "==") {
-			if label := pyproject.Label(line.Index); q.Name == "torch" && q.Label == "" && label != "" {
-				q.Text += "+" + label
-			}
 			own.Pins = append(own.Pins, q)
-			q = pep508.Requirement{Name: q.Name, Extras: q.Extras, Text: q.Name, From: at}
+			q = pep508.Requirement{Name: q.Name, Extras: q.Extras, Text: q.Name, From: q.From}
 		}
 		w.documented = append(w.documented, q)
+		if said := q.From + " ("; !strings.Contains(read, said) {
+			line, _ := xslices.Find(append([]pyproject.Install{d.line}, d.more...), func(i pyproject.Install) bool { return strings.HasSuffix(q.From, fmt.Sprintf(":%d", i.Line)) })
+			read += say.If(read != "", ", ") + said + line.Text + ")"
+		}
 	}
 	if len(own.Pins) > 0 {
 		w.Lock = own
 	}
-	return at + " (" + line.Text + ")"
-}
-
-// namedIn are the packages that a line installs by name.
-func namedIn(line pyproject.Install, at string) (out []pep508.Requirement) {
-	for _, word := range line.Words {
-		if q, err := pep508.Parse(word, at); err == nil && q.URL == "" && word[0] > '9' {
-			out = append(out, q)
-		}
-	}
-	return out
+	return read
 }

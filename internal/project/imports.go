@@ -27,7 +27,8 @@ type undeclared struct {
 // imports finds what the project's sources import, has it tried once it is installed, and
 // asks with --closure for what nothing brings.
 func (w *Wish) imports(dir, followed string, t *plan.Target) {
-	asked, _ := RequirementsOf(w.Arguments) // what is wrong with them is said where the request is read
+	asked, _ := RequirementsOf(w.Arguments)                  // what is wrong with them is said where the request is read
+	asked = append(asked, pep508.Requirement{Name: "torch"}) // it is installed in any case
 	asked = append(asked, w.documented...)
 	if p, err := Read(filepath.Join(dir, followed)); err == nil && followed != "" {
 		asked = append(asked, p.Requirements...)
@@ -91,6 +92,10 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 				out[q.Name] = undeclared{Ask: append(o.Ask, q), note: note}
 			}
 		}
+	}
+	document := installed(dir)
+	for _, q := range document.packages(dir) {
+		take(&pyproject.Project{Requirements: []pep508.Requirement{q}}, q.From)
 	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
 		if !IsFile(filepath.Join(dir, name)) || isEnvironment(name) {

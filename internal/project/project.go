@@ -37,7 +37,8 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	} else {
 		followed = w.followOwnLock(dir)
 	}
-	documented := w.followDocument(dir, followed)
+	document := installed(dir)
+	documented := w.followDocument(dir, followed, document)
 	if followed != "" || documented != "" {
 		w.imports(dir, followed, t)
 	}
@@ -51,7 +52,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 		w.Files = append(w.Files, filepath.Join(dir, followed))
 	}
 	w.Read = whatWasRead(dir, followed, documented, w.Lock)
-	w.Said = slices.Concat(w.Said, inExtras(dir, followed), missingModules(dir))
+	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed), missingModules(dir))
 	return w.installProject(dir, followed, t, elsewhere)
 }
 
@@ -97,7 +98,7 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 	switch {
 	case !whole.Builds:
 	case whole.TorchBuild:
-		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch; with the environment active "+
+		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
 			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
 	case elsewhere:
 		t.Editable = cmp.Or(w.Home, dir)
@@ -197,15 +198,19 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	case own != nil:
 		said += ", " + own.Name
 	}
-	var left []string
-	p, err := Read(filepath.Join(dir, followed))
-	nested := func(name string) bool { // what the followed one names is followed, too
-		from := filepath.Join(dir, name) + ":"
-		return err == nil && (slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return strings.HasPrefix(q.From, from) }) ||
-			slices.ContainsFunc(p.Places, func(place pyproject.Place) bool { return strings.HasPrefix(place.From, from) }))
+	var left, nested []string
+	if p, err := Read(filepath.Join(dir, followed)); err == nil { // what it names is followed, too
+		from := append(text.Each(p.Requirements, func(q pep508.Requirement) string { return q.From }), text.Each(p.Places, func(place pyproject.Place) string { return place.From })...)
+		for _, name := range from {
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, filepath.Join(dir, "x")[:len(filepath.Join(dir, "x"))-1]), ":")
+			if name = filepath.ToSlash(name); name != followed {
+				nested = xslices.Add(nested, name)
+			}
+		}
 	}
+	said += say.With(", ", strings.Join(say.Few(nested, 6, "%d more"), ", "), "")
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
-		if name != followed && IsFile(filepath.Join(dir, name)) && !nested(name) {
+		if name != followed && IsFile(filepath.Join(dir, name)) && !slices.Contains(nested, name) {
 			if python := pythonOf(dir, name); python != "" {
 				said += ", " + name + " (Python " + python + ")"
 			} else {
@@ -282,16 +287,27 @@ func inExtras(dir, followed string) []string {
 func nothingToFollow(dir string) error {
 	e := fail.Wrong(fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
 		"`envfix plan` without it plans for torch alone")
-	if where, line := installLine(dir); line.Line > 0 {
-		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", where, line.Line, line.Text))
-		e.Hints = append([]string{"`envfix plan " + text.Command(line.Words...) + "` plans for what that line names"}, e.Hints...)
+	if d := installed(dir); d.line.Line > 0 {
+		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", d.where, d.line.Line, d.line.Text))
+		e.Hints = append([]string{"`envfix plan " + text.Command(d.line.Words...) + "` plans for what that line names"}, e.Hints...)
 	}
 	for _, name := range append([]string{"Pipfile"}, documentsOf(dir)...) {
 		if IsFile(filepath.Join(dir, filepath.FromSlash(name))) && !strings.HasPrefix(strings.ToUpper(name), "README") {
 			e.Details = append(e.Details, name+" is there, and envfix does not follow it: name its packages, such as `envfix plan torch torchvision`")
 		}
 	}
-	below, _ := fs.Glob(os.DirFS(dir), "*/*")
+	lists := listsBelow(dir)
+	if len(lists) > 0 {
+		e.Details = append(e.Details, strings.Join(say.Few(lists, 24, "%d more"), ", ")+say.Either(len(lists) == 1, " lies", " lie")+" a folder down")
+		e.Hints = append([]string{"`envfix plan -r " + lists[0] + "` follows it"}, e.Hints...)
+	}
+	return e
+}
+
+// listsBelow are the files a folder down that say what a project there wants, one that asks for
+// torch first.
+func listsBelow(dir string) []string {
+	below, _ := fs.Glob(os.DirFS(dir), "*/*") // the pattern is well-formed
 	lists := xslices.Filter(below, func(inner string) bool {
 		name := filepath.Base(inner)
 		return slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt")
@@ -300,11 +316,7 @@ func nothingToFollow(dir string) error {
 	if i := slices.IndexFunc(lists, func(path string) bool { p, err := Read(path); return err == nil && p.Asks("torch") }); i > 0 {
 		lists[0], lists[i] = lists[i], lists[0]
 	}
-	if len(lists) > 0 {
-		e.Details = append(e.Details, strings.Join(say.Few(lists, 4, "%d more"), ", ")+say.Either(len(lists) == 1, " lies", " lie")+" a folder down")
-		e.Hints = append([]string{"`envfix plan -r " + lists[0] + "` follows it"}, e.Hints...)
-	}
-	return e
+	return lists
 }
 
 // Unfollowed says that a project's wishes lie here and were not asked for; "" there

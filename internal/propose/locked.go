@@ -20,7 +20,7 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 		return nil, nil
 	}
 	parent, own := ctx, l.Limits
-	ctx, end := context.WithTimeout(ctx, l.time(mostTime/3)) // the rest is for an answer without it
+	ctx, end := context.WithTimeout(ctx, l.time(mostTime*2/3)) // the rest is for an answer without it
 	defer end()
 	defer func() { l.Limits, l.calls = own, 0 }()
 	rest := xslices.Filter(l.Locked, func(q pep508.Requirement) bool { return !family(q.Name) && !ofBuild(q.Name) })
@@ -42,6 +42,7 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 		case parent.Err() != nil:
 			return nil, err
 		case err != nil || no != nil: // of the build of torch uv knows nothing
+			l.late = ctx.Err() != nil
 			return nil, nil
 		case len(a.Versions) == 0:
 			continue

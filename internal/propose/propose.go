@@ -19,6 +19,7 @@ import (
 	"envfix/internal/index"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -53,6 +54,7 @@ type Loop struct {
 	shelf *shelf
 	bound []pep508.Requirement // what packages that the request names in one version require within bounds
 	calls int
+	late  bool // uv did not come to an end with what is locked
 }
 
 // The bounds of one answer.
@@ -101,7 +103,7 @@ func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error
 	}
 	a, no, err := l.from(ctx, &Answer{}, r)
 	if a != nil && len(l.Locked) > 0 {
-		a.say("%s is not followed: no set within it was found that runs here", l.Locked[0].From)
+		a.say("%s is not followed: %s", l.Locked[0].From, say.Either(l.late, "uv did not come to an end with it in time", "no set within it was found that runs here"))
 	}
 	if no != nil {
 		a.Refused, a.Ways = no.sentence(), l.ways(ctx, a, r, no)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 )
 
@@ -14,6 +16,9 @@ type Install struct {
 	Words []string // the packages that it names, without options
 	Index string   // of --index-url or --extra-index-url; "" none
 	Conda bool     // conda installs: Words are torch's family alone, in pip's names
+
+	Section int  // the line of the heading that it stands below; 0 none
+	Prose   bool // it stands in a sentence
 }
 
 // Torch is the first of its packages that is torch; "" none.
@@ -23,10 +28,15 @@ func (i Install) Torch() string { return namesTorch(i.Words) }
 // nothing is known of when they run.
 func Installs(content []byte) []Install {
 	var out []Install
+	section, fenced := 0, false
 	for start, line := range logical(content) {
+		fenced = fenced != (strings.Count(line, "```")%2 == 1)
+		if !fenced && strings.HasPrefix(strings.TrimLeft(line, "#"), " ") && line[0] == '#' {
+			section = start
+		}
 		for part := range strings.SplitSeq(strings.ReplaceAll(line, "&&", ";"), ";") {
 			if i, ok := install(part); ok && len(out) < 100 {
-				i.Line = start
+				i.Line, i.Section = start, section
 				out = append(out, i)
 			}
 		}
@@ -55,17 +65,20 @@ func condaInstall(rest string) (i Install, ok bool) {
 	return i, len(i.Words) > 0
 }
 
+// prompt is what stands before a command that is not a part of a sentence.
+var prompt = lazy.Regexp("^[\\s`$>!%*-]*(RUN |sudo |uv |(\\S*/)?python[0-9.]* -m )*$")
+
 // install reads one command.
 func install(s string) (i Install, ok bool) {
 	if _, rest, ok := strings.Cut(s, "conda install "); ok && !strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return condaInstall(rest)
 	}
-	_, rest, ok := strings.Cut(strings.Replace(s, "pip3 install ", "pip install ", 1), "pip install ")
+	before, rest, ok := strings.Cut(strings.Replace(s, "pip3 install ", "pip install ", 1), "pip install ")
 	if !ok || strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return i, false
 	}
 	rest, _, _ = strings.Cut(rest, "`")
-	i.Text = text.Cut("pip install "+strings.TrimSpace(rest), 200)
+	i.Text, i.Prose = text.Cut("pip install "+strings.TrimSpace(rest), 200), !prompt().MatchString(before)
 	words := strings.Fields(rest)
 	for at := 0; at < len(words); at++ {
 		w := strings.Trim(words[at], `"'`)
@@ -83,6 +96,9 @@ func install(s string) (i Install, ok bool) {
 			at++
 		case strings.IndexAny(w, "-.") == 0 || strings.ContainsAny(w, "/$(){}|&\\"):
 		default:
+			if _, err := pep508.Parse(w, ""); err != nil {
+				return i, false // a sentence that speaks of installing
+			}
 			i.Words = append(i.Words, w)
 		}
 	}
