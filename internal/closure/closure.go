@@ -79,6 +79,8 @@ func (s *sources) list(fsys fs.FS) {
 			}
 		case len(s.order) == mostFiles:
 			return fs.SkipAll
+		case d.Type()&fs.ModeSymlink != 0: // of a file that is read where it lies, or of a folder: the name is the project's
+			s.files[name], s.dirs[name] = true, true
 		case strings.HasSuffix(name, ".py") && d.Type().IsRegular():
 			if info, err := d.Info(); err != nil || info.Size() > mostBytes {
 				return nil

@@ -2,6 +2,7 @@ package closure
 
 import (
 	"fmt"
+	"io/fs"
 	"testing"
 	"testing/fstest"
 
@@ -28,6 +29,9 @@ func TestOf(t *testing.T) {
 		".venv/lib/x.py":                    file("import never"),
 		"env/pyvenv.cfg":                    file(""),
 		"env/lib/x.py":                      file("import never"),
+		"recipes/train.py":                  file("import linked, linked_folder.part"),
+		"recipes/linked.py":                 {Data: []byte("../lib/linked.py"), Mode: fs.ModeSymlink},
+		"recipes/linked_folder":             {Data: []byte("../lib"), Mode: fs.ModeSymlink},
 		"notes.txt":                         file("import never"),
 	}
 	got := text.Each(Of(fsys), func(m Module) string { return fmt.Sprintf("%s %v %s %d", m.Name, m.Distributions, m.At, m.Use) })

@@ -315,6 +315,21 @@ func TestAnotherTorch(t *testing.T) {
 	}
 }
 
+// A package that the matrix chose is held within what uv says that others require of it, in
+// one step and not release by release.
+func TestOlder(t *testing.T) {
+	l := &Loop{Resolve: func(resolver.Request) *resolver.Choice {
+		return &resolver.Choice{Packages: map[string]string{"bits": "0.45.5"}}
+	}}
+	within := "Because moshi==0.2.2 depends on bits{sys_platform == 'linux'}>=0.45,<0.46 and you require bits==0.50.2, we can conclude that they are incompatible. And because"
+	for text, want := range map[string]string{within: "bits>=0.45,<0.46", "Because bits==0.50.2 depends on torch<2, we can conclude": "bits<0.50.2"} {
+		a := &Answer{}
+		if !l.older(a, request(t, "bits"), &resolver.Choice{Packages: map[string]string{"bits": "0.50.2"}}, &refusal{text}) || !slices.Equal(a.Limits, []string{want}) {
+			t.Errorf("%q: %q", text, a.Limits)
+		}
+	}
+}
+
 // What is on no index is set aside by name.
 func TestNotOnTheIndex(t *testing.T) {
 	a := propose(t, asks(t, files{}), request(t, "torch", "local-thing"))

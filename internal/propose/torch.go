@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
@@ -97,6 +98,9 @@ func (l *Loop) otherTorch(ctx context.Context, a *Answer, r resolver.Request, c 
 	return true
 }
 
+// dependsOn is what uv says that others require of a package: `depends on name>=1,<2`.
+var dependsOn = lazy.Regexp(`depends on ([A-Za-z0-9._-]+)(?:\{[^}]*\})?((?:[<>=~!]=?[0-9][^\s,]*,?)+)`)
+
 // older limits a package that the matrix chose, and that nobody asked for in a version, to
 // a release before the one of which uv speaks. It reports whether the matrix admits one.
 func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refusal) bool {
@@ -105,11 +109,19 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 		if family(q.Name) || !q.Spec.IsZero() || q.URL != "" || chosen == "" || !strings.Contains(no.text, q.Name+"=="+chosen) {
 			continue
 		}
-		if _, err := version.ParseSpecifier("<" + chosen); err != nil {
+		v, err := version.ParsePython(chosen)
+		if err != nil {
 			continue
 		}
+		limit := "<" + chosen
+		for _, m := range dependsOn().FindAllStringSubmatch(no.text, -1) {
+			said := strings.TrimRight(m[2], ",.")
+			if spec, err := version.ParseSpecifier(said); err == nil && m[1] == q.Name && !spec.Admits(v) {
+				limit = said
+			}
+		}
 		b := a.clone()
-		b.Brought, b.Limits = nil, append(b.Limits, q.Name+"<"+chosen) // an older one brings others
+		b.Brought, b.Limits = nil, append(b.Limits, q.Name+limit) // an older one brings others
 		if best := l.Resolve(b.Judged(r)); best != nil && best.Packages[q.Name] != chosen {
 			a.Brought, a.Limits = nil, b.Limits
 			a.say("%s before %s, which does not go with the rest", q.Name, chosen)
