@@ -12,7 +12,6 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
-	"envfix/internal/ui"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -111,7 +110,7 @@ func (d installation) beside(dir, followed string, documented []pep508.Requireme
 	more := xslices.Filter(d.packages(dir), func(q pep508.Requirement) bool {
 		return !p.Asks(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
 	})
-	texts := text.Each(more, func(q pep508.Requirement) string { return ui.Clean(q.Text) })
+	texts := text.Each(more, func(q pep508.Requirement) string { return text.Escape(q.Text) })
 	return say.All(say.With(fmt.Sprintf("%s:%d installs what nothing that is followed asks for: ", d.where, d.line.Line), strings.Join(say.Few(texts, 8, "%d more"), ", "), ""))
 }
 

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,8 +83,8 @@ func likeNamed(m closure.Module) string {
 	return machine.NormalName(top)
 }
 
-// elsewhereAsked are the packages that the extras of a project's files ask for, and its
-// files that are not followed.
+// elsewhereAsked are the packages that the extras of a project's files ask for, its files that
+// are not followed, and the lists that lie in its folders.
 func elsewhereAsked(dir, followed string) map[string]undeclared {
 	out := map[string]undeclared{}
 	take := func(p *pyproject.Project, note string) {
@@ -114,8 +115,22 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 			}
 		}
 	}
+	for _, pattern := range []string{"*/*requirements*.txt", "*/*/*requirements*.txt", "*/*/*/*requirements*.txt"} {
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
+		for _, name := range found[:min(len(found), mostLists)] {
+			if p, err := Read(filepath.Join(dir, name)); err == nil && name != followed {
+				for i, q := range p.Requirements { // in no version: each of them is for a part of its own
+					p.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name, From: q.From}
+				}
+				take(p, name)
+			}
+		}
+	}
 	return out
 }
+
+// mostLists bounds how many lists of a depth are read for what brings a module.
+const mostLists = 60
 
 // Unasked says what a project imports and nothing brings; found are the versions of all
 // that will be installed, where that is known.

@@ -5,7 +5,7 @@ What the folders hold is added to what the file has. What the latest version of 
 row NAME<=VERSION of the last that was read and brings it."""
 import csv, os, re, sys
 
-PLAIN = {'nvidia', 'tests', 'test', 'testing', 'docs', 'doc', 'examples', 'example', 'scripts', 'tools', 'benchmarks', 'benchmark', 'src', 'utils', 'build', 'config', 'data', 'models', 'samples'}
+PLAIN = {'bin', 'nvidia', 'tests', 'test', 'testing', 'docs', 'doc', 'examples', 'example', 'scripts', 'tools', 'benchmarks', 'benchmark', 'src', 'utils', 'build', 'config', 'data', 'models', 'samples'}
 HEAD = '# Which modules distributions bring, by the files that their wheels list. Written by internal/maintain/modules/harvest.py, not by hand.\n'
 
 def modules(record):
@@ -28,7 +28,7 @@ def main():
         for k, v in rows:
             if k == 'python': python |= set(v.split()); continue
             name, version = re.split('[<=]=', k)
-            read.setdefault(name, {})[version] = set(v.split())
+            read.setdefault(name, {})[version] = set(v.split()) - PLAIN
     for folder in sys.argv[2:]:
         for d, _, files in os.walk(folder):
             m = re.match(r'(.+)-([^-]+)\.dist-info$', os.path.basename(d))
