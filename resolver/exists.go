@@ -23,6 +23,9 @@ func (s naming) nonexistent() string {
 		return s.released()
 	}
 	if len(s.p.req.torch) > 0 && !slices.ContainsFunc(all, func(r *matrix.Release) bool { return s.p.admitsTorch(r.Torch) }) {
+		if pin, err := version.ParsePython(s.p.req.exactTorch()); err == nil && pin.Compare(all[len(all)-1].Torch) < 0 {
+			return fmt.Sprintf("`%s` is older than the data, which begin with torch %s: what it runs on is not known here", s.p.req.torchText(), all[len(all)-1].Torch)
+		}
 		return fmt.Sprintf(
 			"no release of torch is what `%s` asks for: those known are %s to %s (data of %s)%s",
 			s.p.req.torchText(), all[len(all)-1].Torch, all[0].Torch, s.p.m.Date, s.besidePin())

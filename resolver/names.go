@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/near"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -15,7 +16,7 @@ import (
 type NameError struct {
 	Name, Meant, Why string
 
-	From string // the file that names what is only like a known name: it may be meant; "" none
+	From string // the file that names what is only like a known name, or what a package is imported as: it may be meant; "" none
 }
 
 func (e *NameError) Error() string {
@@ -46,7 +47,7 @@ func (s naming) checkNames() error {
 		switch {
 		case several(r.Name) && !strings.Contains(meant.Meant, "-cpu"): // cudf stands for the one of the CUDA that runs here
 		case meant.Meant != "":
-			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why}
+			return &NameError{Name: r.Name, Meant: meant.Meant, Why: meant.Why, From: say.If(strings.HasPrefix(meant.Why, "the import is called "), r.From)}
 		case real || len(r.Name) < 4:
 			continue
 		}

@@ -34,8 +34,9 @@ type Wish struct {
 	Undeclared []undeclared         // what its sources import, and nothing that is followed asks for
 }
 
-// TakeNames takes the names that only a file says as they are written, and refuses those that
-// the command line mistypes before an index hears of them: somebody may have taken the name.
+// TakeNames takes the names that only a file says as they are written, or, where it is known
+// what is meant, that package, and refuses those that the command line mistypes before an
+// index hears of them: somebody may have taken the name.
 func (w *Wish) TakeNames(q *planning.Question) error {
 	for {
 		like, is := errors.AsType[*resolver.NameError](resolver.Misnamed(q.Matrix, q.Request))
@@ -44,6 +45,19 @@ func (w *Wish) TakeNames(q *planning.Question) error {
 			return nil
 		case like.From == "":
 			return fail.Wrap(fail.Usage, like)
+		}
+		if meant, err := pep508.Parse(like.Meant, like.From); like.Why != "" {
+			if err != nil {
+				return fail.Wrap(fail.Usage, like)
+			}
+			for i, asked := range q.Request.Requirements {
+				if asked.Name == like.Name { // its version is one of the other name
+					meant.Marker, meant.From = asked.Marker, asked.From
+					q.Request.Requirements[i] = meant
+				}
+			}
+			w.Said = append(w.Said, fmt.Sprintf("%s names %s, and %s is meant: %s", like.From, like.Name, like.Meant, like.Why))
+			continue
 		}
 		q.Request.AsNamed = append(q.Request.AsNamed, like.Name)
 		w.Said = append(w.Said, fmt.Sprintf("%s names %s, which is no package that is known here, and like %s: it is taken as it is written",
