@@ -153,38 +153,53 @@ type comparison struct {
 }
 
 func (c *comparison) compare(file string, f machine.RecordFile) {
-	h, d := c.h, c.d
 	dir, name := path.Split(file)
+	names := c.names(dir)
+	switch {
+	case !names[name] && (len(names) > 0 || !c.h.Exists(file)): // a directory may be one that cannot be listed
+		c.absent(file)
+	case path.Base(dir) == "bin" && c.h.Root == "" && c.h.OS != "windows" && path.Ext(name) == "" && !c.h.IsProgram(file) && python.TorchSet().MatchString(c.d.Name):
+		c.d.Closed = append(c.d.Closed, text.Printable(file))
+	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file)):
+		c.content(file, f)
+	}
+}
+
+// names are those in a directory: one directory costs less than a question for each of its files.
+func (c *comparison) names(dir string) map[string]bool {
 	names, read := c.dirs[dir]
-	if !read { // one directory costs less than a question for each of its files
+	if !read {
 		names = map[string]bool{}
-		for _, name := range h.Unsorted(dir) {
+		for _, name := range c.h.Unsorted(dir) {
 			names[name] = true
 		}
 		c.dirs[dir] = names
 	}
-	switch {
-	case !names[name] && (len(names) > 0 || !h.Exists(file)): // a directory may be one that cannot be listed
-		for at := file; refused(os.Stat(h.Real(at))); at = path.Dir(at) {
-			d.Barred = text.Printable(path.Dir(at))
-		}
-		d.Absent++
-		if len(d.Missing) < 100 || isLibrary(file) && len(d.Missing) < 1000 {
-			d.Missing = append(d.Missing, text.Printable(file))
-		}
-	case path.Base(dir) == "bin" && h.Root == "" && h.OS != "windows" && path.Ext(name) == "" && !h.IsProgram(file) && python.TorchSet().MatchString(d.Name):
-		d.Closed = append(d.Closed, text.Printable(file))
-	case c.byPip && f.Size > 0 && len(d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file)):
-		i, err := os.Stat(h.Real(file))
-		switch depth := strings.Count(file[len(path.Dir(d.Info)):], "/"); {
-		case err != nil:
-		case altered(h, file, i, f.Size, depth):
-			d.Resized = append(d.Resized, text.Printable(file))
-		case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(h.Real(file))): // few are closed to others
-			d.Barred, d.Absent = text.Printable(file), d.Absent+1
-		case depth <= 3 && isSource(file) && i.ModTime().After(c.after):
-			c.rewritten(file, f.Hash)
-		}
+	return names
+}
+
+// absent notes a file that is not there, or that this user may not see.
+func (c *comparison) absent(file string) {
+	for at := file; refused(os.Stat(c.h.Real(at))); at = path.Dir(at) {
+		c.d.Barred = text.Printable(path.Dir(at))
+	}
+	c.d.Absent++
+	if n := len(c.d.Missing); n < 100 || isLibrary(file) && n < 1000 {
+		c.d.Missing = append(c.d.Missing, text.Printable(file))
+	}
+}
+
+// content notes a file that is not as it was installed, or that this user may not read.
+func (c *comparison) content(file string, f machine.RecordFile) {
+	i, err := os.Stat(c.h.Real(file))
+	switch depth := strings.Count(file[len(path.Dir(c.d.Info)):], "/"); {
+	case err != nil:
+	case altered(c.h, file, i, f.Size, depth):
+		c.d.Resized = append(c.d.Resized, text.Printable(file))
+	case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(c.h.Real(file))): // few are closed to others
+		c.d.Barred, c.d.Absent = text.Printable(file), c.d.Absent+1
+	case depth <= 3 && isSource(file) && i.ModTime().After(c.after):
+		c.rewritten(file, f.Hash)
 	}
 }
 
