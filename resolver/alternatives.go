@@ -169,6 +169,10 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	for _, r := range s.p.req.packages {
 		places := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
 		name := s.builtFrom(r)
+		forLinux := func(e *matrix.Extension) bool { return e.OS == "linux" && !e.Sdist }
+		if s.p.h.Platform.OS == "windows" && name != "" && slices.ContainsFunc(s.p.cache.byPackage()[name], forLinux) {
+			out = append(out, fmt.Sprintf("in WSL 2, %s has wheels (`--os wsl2`)", name))
+		}
 		switch why := Unbuildable(places, gpus); {
 		case why != "":
 			out = append(out, why)

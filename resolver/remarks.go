@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/managers"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -179,23 +180,17 @@ func (q remarks) whyOlder(e extension, b *matrix.Build) string {
 	if e.row == nil {
 		return ""
 	}
-	newest, why := version.Python{}, ""
-	for _, w := range q.a.p.wheels(e.name) { // newest first, a version's source last
-		if w.Yanked || w.Sdist || !q.a.p.cache.admits(e.req.Spec, w.Version) {
-			continue
-		}
-		if w.Version.Compare(e.row.Version) <= 0 || why != "" && w.Version.Compare(newest) < 0 {
-			break
-		}
-		refusal := q.a.packages().wheelRefusal(e.req, w, b)
-		if refusal == "" {
-			return ""
-		}
-		if newest = w.Version; why == "" || xslices.Admits(w.TorchLabels, b.Label) { // of its libraries that for this CUDA speaks
-			why = newest.String() + " " + refusal
-		}
+	newer := xslices.Filter(q.a.p.wheels(e.name), func(w *matrix.Extension) bool { // newest first
+		return !w.Yanked && !w.Sdist && w.Version.Compare(e.row.Version) > 0 && q.a.p.cache.admits(e.req.Spec, w.Version)
+	})
+	if len(newer) == 0 {
+		return ""
 	}
-	return why
+	i := slices.IndexFunc(newer, func(w *matrix.Extension) bool { // of a release's libraries that for this CUDA speaks
+		return w.Version.Compare(newer[0].Version) == 0 && xslices.Admits(w.TorchLabels, b.Label)
+	})
+	w := newer[max(i, 0)]
+	return say.With(w.Version.String()+" ", q.a.packages().wheelRefusal(e.req, w, b), "")
 }
 
 // farBehind says aloud that a package falls back by more than three minor releases, or to

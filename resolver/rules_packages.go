@@ -246,15 +246,10 @@ func (q packages) withoutRow(name string) []version.Python {
 	})
 }
 
-// forCUDA reports whether a wheel is for a CUDA, whichever.
-func (q packages) forCUDA(e *matrix.Extension) bool {
-	c := q.codeOf(e)
-	return c.cuda != "" || c.linked
-}
-
 // needsCUDA reports whether a wheel for CUDA is not even imported without it.
 func (q packages) needsCUDA(e *matrix.Extension) bool {
-	return q.forCUDA(e) && (e.Fails == "import" || e.Fails == "")
+	c := q.codeOf(e)
+	return (c.cuda != "" || c.linked) && (e.Fails == "import" || e.Fails == "")
 }
 
 // wheelsRefusal says why none of a package's wheels goes with a build: what speaks
