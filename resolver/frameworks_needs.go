@@ -3,6 +3,7 @@ package resolver
 import (
 	"envfix/internal/pep508"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -26,4 +27,12 @@ func (s frameworks) brokenNeed(name string, specs ...version.Specifier) (*matrix
 		}
 	}
 	return nil, pep508.Requirement{}
+}
+
+// needed are what each version of a framework that may be installed beside a build needs.
+func (q fits) needed(r pep508.Requirement, b *matrix.Build) []matrix.Need {
+	f, _ := q.frameworkFor(r, b)
+	return xslices.Filter(q.a.p.cache.needs[r.Name], func(n matrix.Need) bool {
+		return f != nil && n.Of != "torch" && n.Fails != matrix.FailsInstall && q.a.p.frameworks().allWithin(n.Versions, r.Spec, f.Framework.Versions)
+	})
 }

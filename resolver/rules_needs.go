@@ -34,12 +34,9 @@ func (q *attempt) holds(b *matrix.Build) []string {
 			add(n.Of, n.Range)
 		}
 	}
-	for _, r := range q.p.req.packages { // each version of a framework that may be installed
-		f, _ := q.fits().frameworkFor(r, b)
-		for _, n := range q.p.cache.needs[r.Name] {
-			if f != nil && n.Of != "torch" && n.Fails != matrix.FailsInstall && q.p.frameworks().allWithin(n.Versions, r.Spec, f.Framework.Versions) {
-				add(n.Of, n.Range)
-			}
+	for _, r := range q.p.req.packages {
+		for _, n := range q.fits().needed(r, b) {
+			add(n.Of, n.Range)
 		}
 	}
 	if !torch {
