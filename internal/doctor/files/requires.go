@@ -19,15 +19,16 @@ import (
 
 // A trouble is one package that is not as its own metadata, or another's, says.
 type trouble struct {
-	check string
-	proof evidence.Proof
-	said  []evidence.Quote
-	text  string
-	again string // what an installer is asked for: "name==1.2"
-	file  string // of the environment, for the mending
-	fetch string // a package that a cache must not give again
-	soft  bool   // a newer one, which is compatible
-	conda []string
+	check    string
+	proof    evidence.Proof
+	said     []evidence.Quote
+	text     string
+	again    string // what an installer is asked for: "name==1.2"
+	file     string // of the environment, for the mending
+	fetch    string // a package that a cache must not give again
+	soft     bool   // a newer one, which is compatible
+	conda    []string
+	imported bool // torch was imported for this examination
 }
 
 // installed compares what is there with what the packages say of each other and of
@@ -120,6 +121,9 @@ func incomplete(e *evidence.Evidence, first map[string]machine.DistFiles, ofTorc
 		if d.Installer == "conda" || d.Name == "torch" && e.Conda().Made() {
 			t.conda = e.Conda().Again(d)
 		}
+		if t.imported = e.Imported != nil && e.Imported.Torch != ""; t.imported && d.Name == "torch" {
+			d.Rewritten = nil // Python ran what it does now
+		}
 		if t.of(d, ours); t.text != "" {
 			out = append(out, t)
 		}
@@ -176,7 +180,10 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 				strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
 		}
 	case len(d.Rewritten) > 0:
-		t.soft, t.conda = true, []string{"`envfix doctor --import` has Python say whether it works", "as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.soft, t.conda = true, []string{"as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		if !t.imported {
+			t.conda = append([]string{"`envfix doctor --import` has Python say whether it works"}, t.conda...)
+		}
 		t.said = text.Each(d.Rewritten[:min(2, len(d.Rewritten))], func(f string) evidence.Quote { return evidence.Fact("%s", f) })
 		t.text = fmt.Sprintf("%s of %s %s was changed after it was installed, and what it does now was not looked at",
 			strings.TrimPrefix(d.Rewritten[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
