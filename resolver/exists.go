@@ -33,21 +33,29 @@ func (s naming) nonexistent() string {
 	if s.p.req.conda() {
 		return "" // its channels have builds under labels of their own
 	}
-	if s.p.req.CUDA != "" {
-		if list := s.cudas(); !slices.Contains(list, s.p.req.CUDA) && strings.Contains(s.p.req.CUDA, ".") {
-			if len(list) == 0 {
-				return fmt.Sprintf("no build of torch is made with CUDA %s for %s %s, nor with any other", s.p.req.CUDA, s.p.h.Platform.OS, s.p.h.Platform.Arch)
-			}
-			return fmt.Sprintf("no build of torch is made with CUDA %s: there are %s", s.p.req.CUDA, strings.Join(list, ", "))
-		}
+	return cmp.Or(s.noSuchCUDA(), s.noSuchBuild())
+}
+
+// noSuchCUDA says that no build is made with the CUDA that was asked for.
+func (s naming) noSuchCUDA() string {
+	list := s.cudas()
+	switch {
+	case !strings.Contains(s.p.req.CUDA, "."), slices.Contains(list, s.p.req.CUDA):
+		return ""
+	case len(list) == 0:
+		return fmt.Sprintf("no build of torch is made with CUDA %s for %s %s, nor with any other", s.p.req.CUDA, s.p.h.Platform.OS, s.p.h.Platform.Arch)
 	}
-	if s.p.req.Build != "" && s.p.req.conflict == "" {
-		if list := s.labels(); !slices.Contains(list, s.p.req.Build) {
-			return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.p.req.Build, s.p.h.Platform.OS, s.p.h.Platform.Arch,
-				cmp.Or(strings.Join(list, ", "), "none"))
-		}
+	return fmt.Sprintf("no build of torch is made with CUDA %s: there are %s", s.p.req.CUDA, strings.Join(list, ", "))
+}
+
+// noSuchBuild says that no build has the label that was asked for.
+func (s naming) noSuchBuild() string {
+	list := s.labels()
+	if s.p.req.Build == "" || s.p.req.conflict != "" || slices.Contains(list, s.p.req.Build) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("torch has no build `%s` for %s %s: there are %s", s.p.req.Build, s.p.h.Platform.OS, s.p.h.Platform.Arch,
+		cmp.Or(strings.Join(list, ", "), "none"))
 }
 
 // released says that what is asked of a channel is a release; "" it is not known as one.

@@ -48,17 +48,23 @@ func (q *attempt) holds(b *matrix.Build) []string {
 				add(name, below(q.unmet(name, b)))
 			}
 		}
-		if e.row != nil {
-			for _, n := range q.p.needs(e.name, e.row.Version) {
-				if n.Of != "torch" && n.Of != matrix.OfSystem && n.Fails != matrix.FailsInstall {
-					add(n.Of, n.Range)
-				}
+		switch {
+		case e.row != nil:
+			for _, n := range q.p.besideTorch(e) {
+				add(n.Of, n.Range)
 			}
-		} else if e.pin == "" && e.req.URL == "" {
+		case e.pin == "" && e.req.URL == "":
 			add(e.name, below(q.unmet(e.name, b)))
 		}
 	}
 	return out
+}
+
+// besideTorch are the needs of an extension that neither torch, the system nor the installer meets.
+func (s *problem) besideTorch(e extension) []matrix.Need {
+	return xslices.Filter(s.needs(e.name, e.row.Version), func(n matrix.Need) bool {
+		return n.Of != "torch" && n.Of != matrix.OfSystem && n.Fails != matrix.FailsInstall
+	})
 }
 
 // below is the limit under which no version of a package is in a list of rows that end

@@ -58,21 +58,24 @@ func CureOf(r *Report, patient *read.Case) Cure {
 		if c.First < 0 {
 			c.First = i
 		}
-		if w != AsItIs {
-			c.Anew = c.Anew || wants == nil
-			c.InFiles = c.InFiles || wants == nil && k.Causes[x.Cause].Mended == know.Files
-			c.Repair.Rebuild = c.Repair.Rebuild || wants != nil
+		if w != AsItIs && wants == nil {
+			c.Anew, c.InFiles = true, c.InFiles || k.Causes[x.Cause].Mended == know.Files
 		}
-		c.Again, whole = xslices.Once(c.Again, x.Mend.Again), whole && x.Mend.Again != nil
-		c.Wants = append(c.Wants, wants...)
-		c.Repair.Rebuild = c.Repair.Rebuild || x.Mend.Rebuild
-		c.Repair.Fetch = append(c.Repair.Fetch, x.Mend.Fetch...)
-		c.Repair.Fixes = append(c.Repair.Fixes, x.Mend.Fixes...)
+		whole = whole && x.Mend.Again != nil
+		c.mend(x, wants, w != AsItIs && wants != nil)
 	}
 	if !whole || len(c.Repair.Fixes) > 0 {
 		c.Again = nil
 	}
 	return c
+}
+
+// mend adds what a finding's mending takes; anew: the environment is built once more.
+func (c *Cure) mend(x Finding, wants []string, anew bool) {
+	c.Again, c.Wants = xslices.Once(c.Again, x.Mend.Again), append(c.Wants, wants...)
+	c.Repair.Rebuild = c.Repair.Rebuild || x.Mend.Rebuild || anew
+	c.Repair.Fetch = append(c.Repair.Fetch, x.Mend.Fetch...)
+	c.Repair.Fixes = append(c.Repair.Fixes, x.Mend.Fixes...)
 }
 
 // beside are the requirements of a finding's remedy without the torch that is here and

@@ -56,8 +56,7 @@ func installed(dir string) (found installation) {
 		}
 		lines := pyproject.Installs(text)
 		for _, i := range lines {
-			torch := i.Torch() != "" && !strings.Contains(i.Index, "rocm")
-			if line := found.line; line.Line == 0 || line.Prose && !i.Prose && line.Torch() == "" || torch && (line.Torch() == "" || found.where == name && pinnedTorch(i).Compare(pinnedTorch(line)) > 0) {
+			if found.yields(name, i) {
 				found.where, found.line, all = name, i, lines
 			}
 		}
@@ -70,9 +69,20 @@ func installed(dir string) (found installation) {
 	return found
 }
 
-// packages are those that the lines install by name, each as the first line has it, beside
-// the project itself.
-func (d installation) packages(dir string) (out []pep508.Requirement) {
+// yields reports whether a line of the document where says more than the one that was found.
+func (d installation) yields(where string, i pyproject.Install) bool {
+	torch := i.Torch() != "" && !strings.Contains(i.Index, "rocm")
+	switch {
+	case d.line.Line == 0:
+		return true
+	case d.line.Torch() == "":
+		return torch || d.line.Prose && !i.Prose
+	}
+	return torch && d.where == where && pinnedTorch(i).Compare(pinnedTorch(d.line)) > 0
+}
+
+// itself are the names of the project in a directory, and those of installers.
+func itself(dir string) []string {
 	names := []string{"pip", "setuptools", "wheel", "uv"}
 	if path, err := filepath.Abs(dir); err == nil {
 		names = append(names, machine.NormalName(filepath.Base(path)))
@@ -82,6 +92,13 @@ func (d installation) packages(dir string) (out []pep508.Requirement) {
 			names = append(names, machine.NormalName(p.Name))
 		}
 	}
+	return names
+}
+
+// packages are those that the lines install by name, each as the first line has it, beside
+// the project itself.
+func (d installation) packages(dir string) (out []pep508.Requirement) {
+	names := itself(dir)
 	for _, line := range append([]pyproject.Install{d.line}, d.more...) {
 		if line.Prose && line.Torch() == "" {
 			continue
@@ -122,6 +139,17 @@ func pinnedTorch(i pyproject.Install) version.Python {
 	return torch
 }
 
+// told says where the lines are that ask for these, and what each is.
+func (d installation) told(asked []pep508.Requirement) (read string) {
+	for _, q := range asked {
+		if said := q.From + " ("; !strings.Contains(read, said) {
+			line, _ := xslices.Find(append([]pyproject.Install{d.line}, d.more...), func(i pyproject.Install) bool { return strings.HasSuffix(q.From, fmt.Sprintf(":%d", i.Line)) })
+			read += say.If(read != "", ", ") + said + line.Text + ")"
+		}
+	}
+	return read
+}
+
 // followDocument takes torch and its companions from the line of the project's documents that
 // installs torch, and all that the lines below its heading install where no file that is
 // followed asks for anything; "" no line does, or the followed file says it. Their versions are
@@ -129,27 +157,27 @@ func pinnedTorch(i pyproject.Install) version.Python {
 func (w *Wish) followDocument(dir, followed string, d installation) (read string) {
 	p, err := Read(filepath.Join(dir, followed))
 	whole := followed == "" || err == nil && asksNothing(p)
-	switch {
-	case w.Lock != nil || DemandsItself(w.Manager) || !whole && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0),
+	switch asks := !whole && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0); {
+	case w.Lock != nil, DemandsItself(w.Manager), asks,
 		d.line.Torch() == "" && (!whole || len(listsBelow(dir)) > 0),
 		d.line.Conda && followed == "": // what else conda installs has other names
 		return ""
 	}
 	own := &pyproject.OwnLock{Name: fmt.Sprintf("%s:%d", d.where, d.line.Line)}
-	for _, q := range d.packages(dir) {
-		if !whole && q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) {
-			continue
-		}
+	asked := d.packages(dir)
+	if !whole {
+		asked = xslices.Filter(asked, func(q pep508.Requirement) bool {
+			return q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name)
+		})
+	}
+	for _, q := range asked {
 		if strings.HasPrefix(q.Spec.String(), "==") {
 			own.Pins = append(own.Pins, q)
 			q = pep508.Requirement{Name: q.Name, Extras: q.Extras, Text: q.Name, From: q.From}
 		}
 		w.documented = append(w.documented, q)
-		if said := q.From + " ("; !strings.Contains(read, said) {
-			line, _ := xslices.Find(append([]pyproject.Install{d.line}, d.more...), func(i pyproject.Install) bool { return strings.HasSuffix(q.From, fmt.Sprintf(":%d", i.Line)) })
-			read += say.If(read != "", ", ") + said + line.Text + ")"
-		}
 	}
+	read = d.told(w.documented)
 	if len(own.Pins) > 0 {
 		w.Lock = own
 	}

@@ -115,16 +115,22 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 			}
 		}
 	}
+	for _, name := range listsInFolders(dir) {
+		if p, err := Read(filepath.Join(dir, name)); err == nil && name != followed {
+			for i, q := range p.Requirements { // in no version: each of them is for a part of its own
+				p.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name, From: q.From}
+			}
+			take(p, name)
+		}
+	}
+	return out
+}
+
+// listsInFolders are the lists for pip that lie up to three folders down.
+func listsInFolders(dir string) (out []string) {
 	for _, pattern := range []string{"*/*requirements*.txt", "*/*/*requirements*.txt", "*/*/*/*requirements*.txt"} {
 		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
-		for _, name := range found[:min(len(found), mostLists)] {
-			if p, err := Read(filepath.Join(dir, name)); err == nil && name != followed {
-				for i, q := range p.Requirements { // in no version: each of them is for a part of its own
-					p.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name, From: q.From}
-				}
-				take(p, name)
-			}
-		}
+		out = append(out, found[:min(len(found), mostLists)]...)
 	}
 	return out
 }

@@ -188,6 +188,22 @@ func others(dir string) (out []string) {
 	return out
 }
 
+// namedBy are the files that the followed one names, which are followed too.
+func namedBy(dir, followed string) (nested []string) {
+	p, err := Read(filepath.Join(dir, followed))
+	if err != nil {
+		return nil
+	}
+	from := append(text.Each(p.Requirements, func(q pep508.Requirement) string { return q.From }), text.Each(p.Places, func(place pyproject.Place) string { return place.From })...)
+	for _, name := range from {
+		name, _, _ = strings.Cut(strings.TrimPrefix(name, filepath.Join(dir, "x")[:len(filepath.Join(dir, "x"))-1]), ":")
+		if name = filepath.ToSlash(name); name != followed {
+			nested = xslices.Add(nested, name)
+		}
+	}
+	return nested
+}
+
 // whatWasRead says which files of a project were read, and which lie there and were not
 // followed, with why.
 func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) string {
@@ -198,16 +214,8 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	case own != nil:
 		said += ", " + own.Name
 	}
-	var left, nested []string
-	if p, err := Read(filepath.Join(dir, followed)); err == nil { // what it names is followed, too
-		from := append(text.Each(p.Requirements, func(q pep508.Requirement) string { return q.From }), text.Each(p.Places, func(place pyproject.Place) string { return place.From })...)
-		for _, name := range from {
-			name, _, _ = strings.Cut(strings.TrimPrefix(name, filepath.Join(dir, "x")[:len(filepath.Join(dir, "x"))-1]), ":")
-			if name = filepath.ToSlash(name); name != followed {
-				nested = xslices.Add(nested, name)
-			}
-		}
-	}
+	var left []string
+	nested := namedBy(dir, followed)
 	said += say.With(", ", strings.Join(say.Few(nested, 6, "%d more"), ", "), "")
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
 		if name != followed && IsFile(filepath.Join(dir, name)) && !slices.Contains(nested, name) {

@@ -16,6 +16,28 @@ import (
 	"envfix/resolver"
 )
 
+// asked are the lines for what a request, and what others bring, ask for beside what was chosen.
+func (a *Answer) asked(r resolver.Request, c *resolver.Choice, chosen map[string]bool) (lines []string) {
+	for _, q := range append(a.Installed(r).Requirements, a.others(a.Brought)...) {
+		switch {
+		case q.URL != "" && !strings.HasSuffix(strings.Split(q.URL, "#")[0], ".whl"):
+			a.say("not checked: %s, which comes from an address", text.Cut(q.Text, 80))
+		case chosen[q.Name] && len(q.Extras) == 0 || family(q.Name):
+		case c.Ask[q.Name] != "":
+			lines = append(lines, c.Ask[q.Name])
+		default:
+			q.Label = ""
+			lines = append(lines, q.Line())
+		}
+	}
+	for _, name := range a.Plain {
+		if ask := c.Ask[name]; ask != "" && !asksFor(r, name) { // what packages of the request bring, and the matrix asks for
+			lines = append(lines, ask)
+		}
+	}
+	return lines
+}
+
 // job is what uv is asked for a choice of the matrix. The default index's metadata stands
 // for a torch of the same version with another label. loose, where it is not "", is in
 // place of torch's and its companions' versions.
@@ -35,24 +57,7 @@ func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose stri
 		}
 		chosen[name] = true
 	}
-	for _, q := range append(a.Installed(r).Requirements, a.others(a.Brought)...) {
-		switch {
-		case q.URL != "" && !strings.HasSuffix(strings.Split(q.URL, "#")[0], ".whl"):
-			a.say("not checked: %s, which comes from an address", text.Cut(q.Text, 80))
-		case chosen[q.Name] && len(q.Extras) == 0 || family(q.Name):
-		case c.Ask[q.Name] != "":
-			j.lines = append(j.lines, c.Ask[q.Name])
-		default:
-			q.Label = ""
-			j.lines = append(j.lines, q.Line())
-		}
-	}
-	for _, name := range a.Plain {
-		if ask := c.Ask[name]; ask != "" && !asksFor(r, name) { // what packages of the request bring, and the matrix asks for
-			j.lines = append(j.lines, ask)
-		}
-	}
-	j.lines = append(append(j.lines, last...), c.Holds...)
+	j.lines = slices.Concat(j.lines, a.asked(r, c, chosen), last, c.Holds)
 	limits := xslices.Filter(l.Limits, func(q pep508.Requirement) bool { return !family(q.Name) })
 	j.limits, j.overrides = text.Each(limits, pep508.Requirement.Line), text.Each(l.Override, pep508.Requirement.Line)
 	return j

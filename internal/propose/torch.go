@@ -26,16 +26,9 @@ import (
 func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, versions map[string]string, held bool) bool {
 	before := len(a.Brought)
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
-		_, chosen := c.Packages[name]
-		at, bad := version.ParsePython(versions[name])
-		for _, ask := range c.Ask { // under the name of its CUDA
-			if q, err := pep508.Parse(ask, ""); err == nil && q.Name == name {
-				chosen = !held || asksFor(r, name) || bad != nil || q.Spec.Admits(at)
-			}
-		}
 		has := r
 		has.Requirements = slices.Concat(r.Requirements, a.others(a.Brought))
-		if chosen || asksFor(has, name) || slices.Contains(a.Plain, name) || !family(name) && !l.Framework(name) && !l.Linked(name) {
+		if chosen(c, name, versions[name], held && !asksFor(r, name)) || asksFor(has, name) || slices.Contains(a.Plain, name) || !family(name) && !l.Framework(name) && !l.Linked(name) {
 			continue
 		}
 		for _, line := range []string{name + "==" + versions[name], name} {
@@ -48,6 +41,19 @@ func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, version
 		}
 	}
 	return len(a.Brought) > before && l.calls < mostCalls
+}
+
+// chosen reports whether a choice has a package, perhaps under the name of its CUDA; held: in
+// the version at.
+func chosen(c *resolver.Choice, name, at string, held bool) bool {
+	_, has := c.Packages[name]
+	v, bad := version.ParsePython(at)
+	for _, ask := range c.Ask {
+		if q, err := pep508.Parse(ask, ""); err == nil && q.Name == name {
+			has = !held || bad != nil || q.Spec.Admits(v)
+		}
+	}
+	return has
 }
 
 // behind reports whether uv took an older release of a package of the request than there

@@ -110,11 +110,10 @@ func restorable(e *evidence.Evidence, spec string) bool {
 // incomplete: files that RECORD lists are missing, or libraries have other sizes.
 func incomplete(e *evidence.Evidence, first map[string]machine.DistFiles, ofTorch map[string]bool) (out []trouble) {
 	for _, d := range e.Files.Dists {
-		if strings.HasPrefix(d.Name, "nvidia-") && ofTorch["torch"] && len(ofTorch) > 2 && !ofTorch[d.Name] {
-			continue // another torch's, which nothing asks for
-		}
-		if used, here := first[d.Name]; here && used.Info != d.Info {
-			continue // a copy that is not imported
+		used, here := first[d.Name]
+		others := strings.HasPrefix(d.Name, "nvidia-") && ofTorch["torch"] && len(ofTorch) > 2 && !ofTorch[d.Name]
+		if others || here && used.Info != d.Info { // of another torch, which nothing asks for, or a copy that is not imported
+			continue
 		}
 		ours := ofTorch[d.Name] || slices.ContainsFunc(d.Requires, func(line string) bool { r, err := pep508.Parse(line, ""); return err == nil && r.Name == "torch" })
 		t := trouble{check: "PY011", proof: evidence.Likely, again: d.Name + "==" + d.Version, file: d.Info}
@@ -169,24 +168,8 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 	case d.Record != "":
 		t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
 		t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
-	case len(d.Resized) > 0:
-		if d.Installer == "uv" {
-			t.fetch = d.Name // written to in place: uv's cache shares the file by a hard link
-		}
-		t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
-		t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
-		if strings.HasSuffix(d.Resized[0], ".py") {
-			t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds what Python does not read: the disk was full, the power went, or somebody changed it",
-				strings.TrimPrefix(d.Resized[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
-		}
-	case len(d.Rewritten) > 0:
-		t.soft, t.conda = true, []string{"as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
-		if !t.imported {
-			t.conda = append([]string{"`envfix doctor --import` has Python say whether it works"}, t.conda...)
-		}
-		t.said = text.Each(d.Rewritten[:min(2, len(d.Rewritten))], func(f string) evidence.Quote { return evidence.Fact("%s", f) })
-		t.text = fmt.Sprintf("%s of %s %s was changed after it was installed, and what it does now was not looked at",
-			strings.TrimPrefix(d.Rewritten[0], path.Dir(d.Info)+"/"), d.Name, d.Version)
+	case len(d.Resized) > 0, len(d.Rewritten) > 0:
+		t.changed(d)
 	case len(d.Closed) > 0:
 		t.soft, t.conda = true, []string{
 			"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`",
@@ -195,6 +178,29 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.said = []evidence.Quote{evidence.Fact("%s may not be started", d.Closed[0])}
 		t.text = fmt.Sprintf("programs of %s %s have lost the right to be started, such as %s: what compiles with them fails (torch.compile)",
 			d.Name, d.Version, path.Base(d.Closed[0]))
+	}
+}
+
+// changed says which file of a package is not the one that was installed.
+func (t *trouble) changed(d machine.DistFiles) {
+	short := func(file string) string { return strings.TrimPrefix(file, path.Dir(d.Info)+"/") }
+	if len(d.Resized) == 0 {
+		t.soft, t.conda = true, []string{"as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		if !t.imported {
+			t.conda = append([]string{"`envfix doctor --import` has Python say whether it works"}, t.conda...)
+		}
+		t.said = text.Each(d.Rewritten[:min(2, len(d.Rewritten))], func(f string) evidence.Quote { return evidence.Fact("%s", f) })
+		t.text = fmt.Sprintf("%s of %s %s was changed after it was installed, and what it does now was not looked at", short(d.Rewritten[0]), d.Name, d.Version)
+		return
+	}
+	if d.Installer == "uv" {
+		t.fetch = d.Name // written to in place: uv's cache shares the file by a hard link
+	}
+	t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
+	t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
+	if strings.HasSuffix(d.Resized[0], ".py") {
+		t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds what Python does not read: the disk was full, the power went, or somebody changed it",
+			short(d.Resized[0]), d.Name, d.Version)
 	}
 }
 

@@ -238,20 +238,11 @@ func closes(code []byte) bool {
 				i++
 			}
 		case '"', '\'':
-			quote := []byte{b}
-			if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(code[i:], triple) {
-				quote = triple
-			}
-			for i += len(quote); i < len(code) && !bytes.HasPrefix(code[i:], quote); i++ {
-				if code[i] == '\\' {
-					i++
-				} else if code[i] == '\n' && len(quote) == 1 {
-					return false
-				}
-			}
-			if i += len(quote) - 1; i >= len(code) {
+			n := quoted(code[i:])
+			if n == 0 {
 				return false
 			}
+			i += n - 1
 		case '(', '[', '{':
 			open = append(open, b)
 		case ')', ']', '}':
@@ -262,6 +253,25 @@ func closes(code []byte) bool {
 		}
 	}
 	return len(open) == 0 && !bytes.Contains(code, []byte("\n<<<<<<< "))
+}
+
+// quoted is how long the string of Python is that code begins with, its quotes included; 0 it does not end.
+func quoted(code []byte) int {
+	quote := code[:1]
+	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(code, triple) {
+		quote = triple
+	}
+	for i := len(quote); i < len(code); i++ {
+		switch {
+		case bytes.HasPrefix(code[i:], quote):
+			return i + len(quote)
+		case code[i] == '\\':
+			i++
+		case code[i] == '\n' && len(quote) == 1:
+			return 0
+		}
+	}
+	return 0
 }
 
 func isSource(file string) bool {
