@@ -21,6 +21,7 @@ import (
 // small letters.
 var kernelName = lazy.Regexp(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
+// CheckKernel refuses a name that Jupyter takes for no kernel; "" asks for none.
 func CheckKernel(name string) error {
 	if name == "" || kernelName().MatchString(name) {
 		return nil

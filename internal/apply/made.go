@@ -36,6 +36,7 @@ func NoteMade(id string) {
 	}
 }
 
+// MadeHere reports whether the plan of that id was made on this machine, by this user.
 func MadeHere(id string) bool { return slices.Contains(madePlans(), id) }
 
 func madePlans() []string {

@@ -281,6 +281,7 @@ func cutFlag(a string) (name, value string, attached bool) {
 	return a, "", false
 }
 
+// FlagsOf are the flags of a command under each of their names, with their dashes.
 func FlagsOf(c *cli.Command) map[string]cli.Flag {
 	m := map[string]cli.Flag{}
 	if c == nil {
@@ -294,10 +295,12 @@ func FlagsOf(c *cli.Command) map[string]cli.Flag {
 	return m
 }
 
+// Dashed is a flag's name as it is typed.
 func Dashed(name string) string {
 	return say.Either(len(name) == 1, "-"+name, "--"+name)
 }
 
+// IsBool reports whether a flag takes no value.
 func IsBool(f cli.Flag) bool {
 	_, ok := f.(*cli.BoolFlag)
 	return ok
@@ -321,11 +324,13 @@ func takesValueSomewhere(a string, cmds []*cli.Command) bool {
 	return false
 }
 
+// Find is the command of that name, or alias; nil: none.
 func Find(cmds []*cli.Command, name string) *cli.Command {
 	c, _ := xslices.Find(cmds, func(c *cli.Command) bool { return c.HasName(name) })
 	return c
 }
 
+// Names are those of the commands that people may type, in their order.
 func Names(cmds []*cli.Command) []string {
 	return text.Each(shown(cmds), func(c *cli.Command) string { return c.Name })
 }

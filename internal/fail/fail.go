@@ -93,6 +93,7 @@ func Of(err error) *Error {
 // shown: a file may have a number of a million digits, and its reader quotes it.
 const Longest = 4000
 
+// Shortened is an error whose sentences are no longer than [Longest] bytes, and safe to print.
 func Shortened(f *Error) *Error {
 	out := *f
 	out.Text = text.Cut(text.Escape(f.Text), Longest)

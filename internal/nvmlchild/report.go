@@ -91,12 +91,14 @@ type NoPeer struct {
 	Status int `json:"status"`
 }
 
+// A Process uses a GPU, as NVML lists it; Memory is in bytes, nil: not told.
 type Process struct {
 	PID    uint32  `json:"pid"`
 	Kind   string  `json:"kind"`
 	Memory *uint64 `json:"memory,omitempty"`
 }
 
+// Remapped are the rows of a GPU's memory that were replaced by others (nvmlDeviceGetRemappedRows).
 type Remapped struct {
 	Correctable   int  `json:"correctable"`
 	Uncorrectable int  `json:"uncorrectable"`

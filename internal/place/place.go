@@ -28,6 +28,7 @@ type Place struct {
 	conda bool   // an activated environment of conda's, which a plan leaves alone
 }
 
+// Named is the environment that --env names.
 func Named(dir string) Place {
 	p := Place{Dir: dir, Named: true, state: "new"}
 	switch {
@@ -106,10 +107,12 @@ func nameOf(dir string) string {
 	return dir
 }
 
+// IsEnv reports whether a directory is a virtual environment, or one of conda.
 func IsEnv(dir string) bool {
 	return dir != "" && (Exists(filepath.Join(dir, "pyvenv.cfg")) || Exists(filepath.Join(dir, "conda-meta")))
 }
 
+// Exists reports whether something has that name, a link that leads nowhere included.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

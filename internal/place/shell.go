@@ -75,6 +75,7 @@ func RunsHere() (dir, program string) {
 	return active, active
 }
 
+// ShellName is whose language is printed for the user: powershell, fish, or sh for all others.
 func ShellName() string {
 	switch {
 	case runtime.GOOS == "windows":

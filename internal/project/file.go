@@ -40,6 +40,7 @@ func Read(path string) (*pyproject.Project, error) {
 		"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group")
 }
 
+// ReadFile reads a file of a project, up to the size that one may have.
 func ReadFile(path string) ([]byte, error) { return readBounded(path, maxProjectFile) }
 
 func readBounded(path string, most int64) ([]byte, error) {

@@ -352,11 +352,13 @@ func OnlyFiles(dir string) error {
 	return nil
 }
 
+// IsFile reports whether a regular file is there.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
+// IsDir reports whether an argument names a project by its directory.
 func IsDir(arg string) bool {
 	info, err := os.Stat(arg)
 	// A bare word is a package, whatever directory is called so: torch in its clone.

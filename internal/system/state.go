@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 )
 
+// HomeDir is the user's home; "" there is none.
 func HomeDir() string {
 	home, _ := os.UserHomeDir()
 	return home

@@ -100,6 +100,7 @@ func (p *Proxy) Seen() []string {
 	return slices.Clone(p.seen)
 }
 
+// ServeHTTP answers, or passes on, one request, and notes it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	as := &http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
 	if user, password, ok := as.BasicAuth(); p.password != "" && (!ok || user != "me" || password != p.password) {

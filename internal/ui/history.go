@@ -60,6 +60,7 @@ func pastPage(p Past) ([]byte, error) {
 	return reportPage(historyHTML, nil, p)
 }
 
+// History tells what envfix did to an environment, the oldest first.
 func History(h apply.History, look Style) string {
 	if len(h.Events) == 0 {
 		return "envfix did nothing to " + Clean(h.Env) + " yet\n"

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/team"
 )
 
+// Profiles tells what a lock holds: what was asked for, and its profiles.
 func Profiles(l *lock.Lock) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: matrix %s, needs envfix %s\n", lock.File, Clean(l.Matrix.Version), Clean(l.RequiresEnvfix))

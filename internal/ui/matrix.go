@@ -168,10 +168,12 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
+// Pairs are the first two cells of each row, safe to print.
 func Pairs(rows [][]string) [][2]string {
 	return text.Each(rows, func(r []string) [2]string { return [2]string{Clean(r[0]), Clean(r[1])} })
 }
 
+// PickBuilds are the builds of a release that are kept, and whether each has code for sm, where that is not zero.
 func PickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*matrix.Build) bool) ShownRelease {
 	out := ShownRelease{Release: r}
 	for _, b := range r.Builds {
@@ -235,6 +237,7 @@ type (
 	}
 )
 
+// MatrixShow is the JSON of `envfix matrix show`.
 func MatrixShow(m *matrix.Matrix, list []ShownRelease) any {
 	answer := MatrixShowAnswer{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
 	for _, r := range list {
@@ -252,6 +255,7 @@ func MatrixShow(m *matrix.Matrix, list []ShownRelease) any {
 	return answer
 }
 
+// CodeWords are GPU code as PyTorch writes it: sm_90a, compute_90.
 func CodeWords(prefix string, codes []matrix.Code) []string {
 	return append([]string{}, text.Each(codes, func(c matrix.Code) string { return prefix + c.SM.Code() + c.Suffix })...)
 }

@@ -32,7 +32,9 @@ const (
 )
 
 // Public is a version without its label; LabelCUDA the CUDA of a build's label.
-func Public(v string) string                        { return read.Public(v) }
+func Public(v string) string { return read.Public(v) }
+
+// LabelCUDA is the CUDA of a local version label: 12.8 of cu128.
 func LabelCUDA(label string) (version.Dotted, bool) { return read.LabelCUDA(label) }
 
 // Atoi is a number; -1 none.

@@ -10,6 +10,7 @@ import (
 	"envfix/matrix"
 )
 
+// PythonVersion reads a version of PEP 440; zero where it is none.
 func PythonVersion(s string) version.Python {
 	v, _ := version.ParsePython(s)
 	return v

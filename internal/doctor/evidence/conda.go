@@ -46,10 +46,12 @@ func (e Conda) Again(d machine.DistFiles) []string {
 	return []string{"`" + e.Here("install --force-reinstall") + " " + name + "=" + Public(d.Version) + "`"}
 }
 
+// Package is what conda installed under a name, by the text; nil: nothing.
 func (e Conda) Package(name string) *read.Package {
 	return xslices.At(e.Packages, func(p read.Package) bool { return p.Name == name && p.Tool == "conda" && p.Channel != "pypi" })
 }
 
+// PipPackage is what pip installed under a name into an environment of conda's; nil: nothing.
 func (e Conda) PipPackage(name string) *read.Package {
 	return xslices.At(e.Packages, func(p read.Package) bool {
 		return p.Name == name && (p.Tool == "pip" || p.Channel == "pypi") && !strings.HasPrefix(p.At.Text, "Successfully")

@@ -9,6 +9,7 @@ import (
 	"envfix/matrix"
 )
 
+// Dotted reads a version of numbers and dots; zero where it is none.
 func Dotted(s string) version.Dotted {
 	v, _ := version.ParseDotted(s)
 	return v
@@ -19,8 +20,10 @@ func (e Driver) WindowsColumn() bool {
 	return e.Machine.Platform.OS == "windows" || e.Machine.Platform.Environment == machine.WSL2
 }
 
+// FloorOf is the oldest driver of a floor, for the machine's system.
 func (e Driver) FloorOf(f matrix.Floor) version.Dotted { return f.Driver(e.WindowsColumn()) }
 
+// First is the first driver for GPUs of an architecture, on the machine's system.
 func (e Driver) First(a matrix.Arch) version.Dotted { return a.First(e.WindowsColumn()) }
 
 // LeftBehind is a GPU that no driver as new as floor drives; nil where there is none.

@@ -57,6 +57,7 @@ type (
 	Extension struct{ *Evidence } // compiled extensions
 )
 
+// The rooms ask by subject.
 func (e *Evidence) GPU() GPU             { return GPU{e} }
 func (e *Evidence) Driver() Driver       { return Driver{e} }
 func (e *Evidence) Wanted() Wanted       { return Wanted{e} }

@@ -48,6 +48,7 @@ func (e *Evidence) identify() {
 	}
 }
 
+// First is a vendor's first GPU; nil: none.
 func (e GPU) First(vendor string) *machine.GPU {
 	return xslices.At(e.Machine.GPUs, func(g machine.GPU) bool { return g.Vendor == vendor })
 }
@@ -131,8 +132,10 @@ func (e GPU) Before(g machine.GPU, sm machine.SM) bool {
 	return len(found) > 0
 }
 
+// NameOf is a GPU's name, or that it is one.
 func NameOf(g machine.GPU) string {
 	return cmp.Or(g.Name, "GPU")
 }
 
+// GPUName is a GPU's number and name, as programs count.
 func GPUName(g machine.GPU) string { return fmt.Sprintf("GPU %d (%s)", g.Index, NameOf(g)) }

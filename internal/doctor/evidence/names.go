@@ -23,6 +23,7 @@ func Listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// Fact is evidence that was not read in a text.
 func Fact(format string, args ...any) read.Evidence {
 	return read.Evidence{Text: fmt.Sprintf(format, args...)}
 }
@@ -45,6 +46,7 @@ func Newer(a, b string) bool {
 	return err == nil && err2 == nil && x.Major() == y.Major() && !x.Less(y)
 }
 
+// SameMinor reports whether the first two numbers of two versions are the same.
 func SameMinor(a, b string) bool {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
 	return len(x) > 1 && len(y) > 1 && x[0] == y[0] && x[1] == y[1]

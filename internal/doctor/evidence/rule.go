@@ -46,6 +46,8 @@ const Message = Strong + 1
 // Exact is the same kind, of a finding that says more than others of it; Loose of one that
 // says less.
 func (p Proof) Exact() Proof { return p.kind()*3 + 2 }
+
+// Loose is the same kind of proof where others are more specific.
 func (p Proof) Loose() Proof { return p.kind() * 3 }
 
 func (p Proof) kind() Proof { return p / 3 }

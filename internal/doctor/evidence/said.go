@@ -54,6 +54,7 @@ var NoDevice = []string{
 	"app-no-gpu", "yolo-device", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing",
 }
 
+// Clue reports whether the text has a clue.
 func (e *Evidence) Clue(id string) bool {
 	return slices.ContainsFunc(e.Clues, func(h read.ClueHit) bool { return h.Clue.ID == id })
 }

@@ -358,6 +358,7 @@ func Public(v string) string {
 	return p
 }
 
+// Atoi is a number; -1 none.
 func Atoi(s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil {

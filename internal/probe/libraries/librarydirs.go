@@ -130,6 +130,7 @@ func loaderConfig(h *sysroot.Host) (out []loaderLine) {
 	return out
 }
 
+// IsELF reports whether a file is called as shared libraries of Linux are.
 func IsELF(file string) bool {
 	base := path.Base(file)
 	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.")
