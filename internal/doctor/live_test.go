@@ -179,6 +179,8 @@ var liveCases = []liveCase{
 	{"an environment of another processor", func(c *read.Case) { c.Files.Python = machine.PythonCopied }, "PY044", []string{"another processor", "uv venv --clear"}, false},
 	{"an environment of Windows", func(c *read.Case) { c.Files.Python, c.Files.Sites = machine.PythonAlien, nil }, "PY044", []string{"made by Windows", "uv venv --clear /"}, false},
 	{"a Python in another's home", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonClosed, "/root/py/bin" }, "PY044", []string{"may not reach", "/root/py/bin"}, false},
+	{"an environment whose programs were removed", func(c *read.Case) { c.Files.Python = machine.PythonAbsent }, "PY044", []string{"no bin/python", "uv venv --clear"}, false},
+	{"a Python that may not be started", func(c *read.Case) { c.Files.Python = machine.PythonBarred }, "PY044", []string{"lost that right", "chmod a+rx"}, false},
 	{"a Python without its library", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonBare, "/opt/py/bin" }, "PY044", []string{"encodings", "/opt/py/bin"}, false},
 	{"a Python whose own library is gone", func(c *read.Case) {
 		c.Files.Links = []machine.LinkFault{{By: "/opt/py/bin/python3.11", Library: "libpython3.11.so.1.0"}}

@@ -47,6 +47,8 @@ const LibrariesUnread = "libraries that are there could not be opened"
 // The values of EnvFiles.Python.
 const (
 	PythonGone   = "gone"   // bin/python leads nowhere
+	PythonAbsent = "absent" // there is no bin/python
+	PythonBarred = "barred" // bin/python may not be started
 	PythonOther  = "other"  // it is of another version than the packages are for
 	PythonClosed = "closed" // this user may not reach what bin/python leads to
 	PythonBare   = "bare"   // the library that the interpreter starts with is not there

@@ -193,7 +193,11 @@ func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	dir, base := e.Files.Dir, e.Files.Base
 	program := "`" + path.Join(base, "python"+minor) + "`"
-	f := out.Find("PY044", evidence.Proven.Exact(), evidence.Fact("%s", strings.TrimSuffix(dir+"/bin/python leads to "+base, "/bin/python leads to "))).
+	said := evidence.Fact("%s", strings.TrimSuffix(dir+"/bin/python leads to "+base, "/bin/python leads to "))
+	if e.Files.Python == machine.PythonAbsent || e.Files.Python == machine.PythonBarred {
+		said = evidence.Fact("%s/bin/python", dir)
+	}
+	f := out.Find("PY044", evidence.Proven.Exact(), said).
 		Explaining("PY002", "PY027", "PY010", "PY011")
 	anew := []string{"`envfix apply` builds it anew, with the torch that fits",
 		"`uv venv --clear " + of + dir + "` makes it anew, then install its packages again"}
@@ -210,6 +214,11 @@ func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 		f.Says("this user may not reach the Python of %s: it lies in %s, of which a directory is closed to others", dir, base).
 			Do("in an image: install Python where every user may read (`UV_PYTHON_INSTALL_DIR=/opt/python`) and make the environment anew",
 				"or open the way: `sudo chmod a+rx` for the directories that `namei -l "+path.Join(base, "python"+minor)+"` shows closed", anew[0])
+	case machine.PythonAbsent:
+		f.Says("%s has packages and no Python: there is no bin/python in it, and nothing in the environment runs", dir).Do(anew...)
+	case machine.PythonBarred:
+		f.Says("the Python of %s may not be started, as its file has lost that right: nothing in the environment runs", dir).
+			Do(append([]string{"`" + text.Command("chmod", "a+rx", dir+"/bin/python") + "`, which goes where the link leads"}, anew...)...)
 	case machine.PythonBare:
 		f.Says("the library of the Python of %s is not there: %s starts and ends at once (no module named encodings)", dir, path.Join(base, "python"+minor)).
 			Do(append([]string{"install that Python again where it was: " + program}, anew...)...)

@@ -54,6 +54,21 @@ func TestFaultOfAnother(t *testing.T) {
 	}
 }
 
+// TestFaultOfPrograms: an environment whose Python is not there, or may not be started.
+func TestFaultOfPrograms(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"v/bin/python3": "x", "w/bin/pip": ""})
+	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+	for dir, want := range map[string]string{"/v": machine.PythonBarred, "/w": machine.PythonAbsent} {
+		if err := os.Chmod(root+"/v/bin/python3", 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Symlink("python3", root+"/v/bin/python")
+		if got := (Env{Dir: dir, Dists: make([]Dist, 1)}).Fault(h, "/usr/bin"); got != want {
+			t.Errorf("%s: %q, want %q", dir, got, want)
+		}
+	}
+}
+
 // FuzzFiles: whatever the files of an environment say, nothing panics, and no control
 // character comes through.
 func FuzzFiles(f *testing.F) {

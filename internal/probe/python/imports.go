@@ -33,6 +33,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 			return machine.PythonAlien
 		case h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != "":
 			return machine.PythonGone
+		case len(e.Dists) > 0 && h.OS == "linux":
+			return machine.PythonAbsent
 		}
 		return ""
 	}
@@ -44,6 +46,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 	case slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"},
 		h.OS+" "+platform.Arch(h)+" "+platform.ELFArch(h.Bytes(program, 64))):
 		return machine.PythonCopied
+	case h.OS == "linux" && !h.IsProgram(program):
+		return machine.PythonBarred
 	case h.OS != "linux" || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther
