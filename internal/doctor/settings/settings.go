@@ -179,18 +179,22 @@ func noInterface(e *evidence.Evidence, out *evidence.Findings) {
 	e.Repair().Unset(f, "NCCL_SOCKET_IFNAME", "`ip -brief addr` lists the interfaces: name the one that leads to the other machines")
 }
 
+// minorOf is the Python that directories of packages are for: 3.11.
+func minorOf(sites []string) (minor string) {
+	for _, s := range sites {
+		if _, v, ok := strings.Cut(s, "/lib/python"); ok {
+			minor, _, _ = strings.Cut(v, "/")
+		}
+	}
+	return minor
+}
+
 // pythonGone: nothing in the environment runs.
 func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Pasted || e.Files == nil || e.Files.Python == "" {
 		return
 	}
-	minor, of := "", ""
-	for _, s := range e.Files.Sites {
-		if _, v, ok := strings.Cut(s, "/lib/python"); ok {
-			minor, _, _ = strings.Cut(v, "/")
-			of = "--python " + minor + " "
-		}
-	}
+	minor := minorOf(e.Files.Sites)
 	dir, base := e.Files.Dir, e.Files.Base
 	program := "`" + path.Join(base, "python"+minor) + "`"
 	said := evidence.Fact("%s", strings.TrimSuffix(dir+"/bin/python leads to "+base, "/bin/python leads to "))
@@ -200,7 +204,7 @@ func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 	f := out.Find("PY044", evidence.Proven.Exact(), said).
 		Explaining("PY002", "PY027", "PY010", "PY011")
 	anew := []string{"`envfix apply` builds it anew, with the torch that fits",
-		"`uv venv --clear " + of + dir + "` makes it anew, then install its packages again"}
+		"`uv venv --clear " + say.With("--python ", minor, " ") + dir + "` makes it anew, then install its packages again"}
 	switch e.Files.Python {
 	case machine.PythonUnmade:
 		f.Says("%s has no pyvenv.cfg, by which Python knows that it is an environment: its packages are not seen, torch's neither", dir).Do(anew...)

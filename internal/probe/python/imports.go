@@ -26,17 +26,7 @@ import (
 func (e Env) Fault(h *sysroot.Host, home string) string {
 	program := Program(h, e.Dir)
 	if _, err := os.Stat(h.Real(program)); err != nil {
-		switch {
-		case errors.Is(err, fs.ErrPermission):
-			return machine.PythonClosed
-		case h.OS != "windows" && h.Exists(e.Dir+"/Scripts/python.exe"):
-			return machine.PythonAlien
-		case h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != "":
-			return machine.PythonGone
-		case len(e.Dists) > 0 && h.OS == "linux":
-			return machine.PythonAbsent
-		}
-		return ""
+		return e.absent(h, program, err)
 	}
 	minor := version.Minor(e.Python.Version)
 	if m := pythonMinor().FindStringSubmatch(path.Base(h.Resolved(program))); m != nil { // pyvenv.cfg says what it was
@@ -53,6 +43,21 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 		return machine.PythonOther
 	case !hasLibrary(h, []string{path.Dir(path.Dir(h.Resolved(program))), path.Dir(h.ResolvedDir(home)), path.Dir(home)}, minor):
 		return machine.PythonBare
+	}
+	return ""
+}
+
+// absent is why there is no interpreter, of which err is told.
+func (e Env) absent(h *sysroot.Host, program string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return machine.PythonClosed
+	case h.OS != "windows" && h.Exists(e.Dir+"/Scripts/python.exe"):
+		return machine.PythonAlien
+	case h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != "":
+		return machine.PythonGone
+	case len(e.Dists) > 0 && h.OS == "linux":
+		return machine.PythonAbsent
 	}
 	return ""
 }
