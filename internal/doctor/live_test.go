@@ -85,6 +85,10 @@ var liveCases = []liveCase{
 		dist(c, "torch-lane", "1.0", "torch")
 		c.Files.Dists[len(c.Files.Dists)-1].Rewritten = []string{site + "/torch_lane/__init__.py"}
 	}, "PY011", []string{"torch_lane/__init__.py of torch-lane 1.0 was changed", "--import"}, true},
+	{"a CPU build over another's files", func(c *read.Case) {
+		c.Torch.NoCUDA, c.Torch.Label, c.Torch.CUDA = true, "cpu", version.Dotted{}
+		c.Files.Dists[0].Rewritten = []string{site + "/torch/version.py"}
+	}, "PY001", []string{"built without CUDA"}, false},
 	{"a package without a library for this CUDA", func(c *read.Case) {
 		c.Files.ForCUDA = []machine.ForCUDA{{Dist: "bitsandbytes", Versions: []string{"10.2", "11.8"}}}
 	}, "PY019", []string{"bitsandbytes has no library for CUDA 12"}, false},

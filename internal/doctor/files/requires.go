@@ -27,6 +27,7 @@ type trouble struct {
 	file     string // of the environment, for the mending
 	fetch    string // a package that a cache must not give again
 	soft     bool   // a newer one, which is compatible
+	own      bool   // perhaps somebody's own change, which nothing undoes unasked
 	conda    []string
 	imported bool // torch was imported for this examination
 }
@@ -94,7 +95,10 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 		if fix == nil {
 			fix = []string{"`pip install --force-reinstall --no-deps " + strings.Join(specs, " ") + evidence.IndexOf(specs) + "`"}
 		}
-		f := out.Find(check, of[0].proof, said...).Say(evidence.Listed(texts)).Do(fix...).Mends(mend).As(evidence.Error)
+		f := out.Find(check, of[0].proof, said...).Say(evidence.Listed(texts)).Do(fix...).As(evidence.Error)
+		if slices.ContainsFunc(of, func(t trouble) bool { return !t.own }) {
+			f.Mends(mend)
+		}
 		if !slices.ContainsFunc(of, func(t trouble) bool { return !t.soft }) {
 			f.As(evidence.Warning)
 		}
@@ -185,7 +189,7 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 func (t *trouble) changed(d machine.DistFiles) {
 	short := func(file string) string { return strings.TrimPrefix(file, path.Dir(d.Info)+"/") }
 	if len(d.Resized) == 0 {
-		t.soft, t.conda = true, []string{"as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.soft, t.own, t.proof, t.conda = true, true, evidence.Hint, []string{"as it was: `pip install --force-reinstall --no-deps " + t.again + "`"}
 		if !t.imported {
 			t.conda = append([]string{"`envfix doctor --import` has Python say whether it works"}, t.conda...)
 		}
