@@ -57,8 +57,8 @@ func TestFaultOfAnother(t *testing.T) {
 // TestFaultOfPrograms: an environment whose Python is not there, or may not be started.
 func TestFaultOfPrograms(t *testing.T) {
 	root := testenv.Tree(t, map[string]string{"v/bin/python3": "x", "w/bin/pip": ""})
-	h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
-	for dir, want := range map[string]string{"/v": machine.PythonBarred, "/w": machine.PythonAbsent} {
+	h := sysroot.New(sysroot.Options{OS: "linux"})
+	for dir, want := range map[string]string{root + "/v": machine.PythonBarred, root + "/w": machine.PythonAbsent} {
 		if err := os.Chmod(root+"/v/bin/python3", 0o644); err != nil {
 			t.Fatal(err)
 		}

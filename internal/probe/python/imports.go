@@ -36,7 +36,7 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 	case slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"},
 		h.OS+" "+platform.Arch(h)+" "+platform.ELFArch(h.Bytes(program, 64))):
 		return machine.PythonCopied
-	case h.OS == "linux" && !h.IsProgram(program):
+	case h.OS == "linux" && h.Root == "" && !h.IsProgram(program):
 		return machine.PythonBarred
 	case h.OS != "linux" || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
@@ -56,7 +56,7 @@ func (e Env) absent(h *sysroot.Host, program string, err error) string {
 		return machine.PythonAlien
 	case h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != "":
 		return machine.PythonGone
-	case len(e.Dists) > 0 && h.OS == "linux":
+	case len(e.Dists) > 0 && h.OS == "linux" && h.Root == "": // a root that was copied may lack programs
 		return machine.PythonAbsent
 	}
 	return ""
