@@ -89,7 +89,7 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 		torch := path.Dir(i.Path)
 		libraries.Follow(h, f, torch, e, &wait)
 		f.Options = append(libraries.AllocOptions(h, torch), libraries.LogNames(h, torch)...)
-		bare, _ := xslices.Find(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && d.Info == "" })
+		bare, _ := xslices.Find(e.Dists, func(d python.Dist) bool { return d.Name == "torch" && !d.Whole })
 		f.Bare = bare.Version
 	}
 	return f

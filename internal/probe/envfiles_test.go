@@ -154,6 +154,20 @@ func TestUnmade(t *testing.T) {
 	}
 }
 
+// TestEmptyMetadata: Python imports a torch of which the metadata say nothing, and installers
+// do not know it.
+func TestEmptyMetadata(t *testing.T) {
+	for metadata, want := range map[string]string{"": "2.9.1+cu128", "Name: torch\nVersion: 2.9.1+cu128\n": ""} {
+		root := loaderTree(t)
+		info := site + "/torch-2.9.1.dist-info"
+		write(t, root+site+"/torch/version.py", []byte("__version__ = '2.9.1+cu128'\ncuda = '12.8'\n"), 0o644)
+		write(t, root+info+"/METADATA", []byte(metadata), 0o644)
+		if got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true}); got.Bare != want {
+			t.Errorf("%q: %q, want %q", metadata, got.Bare, want)
+		}
+	}
+}
+
 // TestShadowsOfAnotherPython: a package of PYTHONPATH whose modules are compiled for another
 // Python, as one of Debian's is.
 func TestShadowsOfAnotherPython(t *testing.T) {

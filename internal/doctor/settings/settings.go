@@ -341,7 +341,7 @@ func bareTorch(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	out.Find("PY014", evidence.Hint).
-		Says("torch %s is in %s and works, and its dist-info is gone: pip and uv do not know it, and would install another over it", e.Files.Bare, e.Files.Dir).
+		Says("torch %s is in %s and works, and its dist-info is gone, or empty: pip and uv do not know it, and would install another over it", e.Files.Bare, e.Files.Dir).
 		Do("`pip install --force-reinstall --no-deps {torch-here}` brings it").
 		Mends(e.Repair().Rebuild(slices.Concat(e.Files.Sites, []string{""})[0] + "/torch")).
 		As(evidence.Warning)
