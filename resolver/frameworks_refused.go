@@ -61,9 +61,9 @@ func (s advice) frameworkWays(o *outcome) []string {
 // inWSL says where a framework computes on the GPU of a Windows machine that it does not
 // serve on Windows itself; "" where that helps nothing.
 func (s chooser) inWSL() string {
-	if s.p.h.Platform.OS != "windows" || len(s.p.vendor(machine.NVIDIA)) == 0 || !slices.ContainsFunc(s.p.cache.frameworks[PlainName(s.p.lead)], func(b *matrix.Build) bool {
-		return b.OS == "linux" && b.Arch == s.p.h.Platform.Arch
-	}) {
+	onLinux := func(b *matrix.Build) bool { return b.OS == "linux" && b.Arch == s.p.h.Platform.Arch }
+	if s.p.h.Platform.OS != "windows" || len(s.p.vendor(machine.NVIDIA)) == 0 ||
+		!slices.ContainsFunc(s.p.cache.frameworks[PlainName(s.p.lead)], onLinux) {
 		return ""
 	}
 	return fmt.Sprintf("; in WSL 2, %s computes on it (`--os wsl2`)", PlainName(s.p.lead))

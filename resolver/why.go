@@ -116,7 +116,8 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 		p.Text = strings.ReplaceAll(strings.TrimPrefix(p.Text, r.Name+" "+v.String()+" "), r.Name+"=="+v.String(), "this")
 		known := func(n matrix.Need) bool { return n.Of == "torch" && t.cache.admits(n.Versions, v) } // which torch it needs
 		read := func(e *matrix.Extension) bool { return e.Version.String() == v.String() }            // a row tells of it
-		if p.Version = v.String(); p.Status == "runs" && !slices.ContainsFunc(s.p.wheels(r.Name), read) && !s.p.isFramework(r.Name) && !slices.ContainsFunc(t.cache.needs[r.Name], known) {
+		if p.Version = v.String(); p.Status == "runs" && !slices.ContainsFunc(s.p.wheels(r.Name), read) &&
+			!s.p.isFramework(r.Name) && !slices.ContainsFunc(t.cache.needs[r.Name], known) {
 			p.Status, p.Text = "unknown", "there is a file for it; what it needs was not read"
 		}
 		out = append(out, p)

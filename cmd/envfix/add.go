@@ -94,7 +94,9 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 // own tool; "" there is none.
 func projectsTool(verb string, names []string) string {
 	words := text.Command(names...)
-	for _, own := range [][3]string{{"uv.lock", "uv ", " --no-sync "}, {"poetry.lock", "poetry ", " --lock "}, {"pdm.lock", "pdm ", " --no-sync "}, {project.PixiFile("."), "pixi ", " "}} {
+	for _, own := range [][3]string{
+		{"uv.lock", "uv ", " --no-sync "}, {"poetry.lock", "poetry ", " --lock "}, {"pdm.lock", "pdm ", " --no-sync "}, {project.PixiFile("."), "pixi ", " "},
+	} {
 		if own[0] != "" && project.IsFile(own[0]) {
 			return "`" + own[1] + verb + own[2] + words + "`"
 		}

@@ -124,7 +124,8 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 // leaves all else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.plan.target.env)
-	if len(c.Again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace || !project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
+	if len(c.Again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
+		!project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, err
 	}
 	q, w, err := f.plan.question(ctx)

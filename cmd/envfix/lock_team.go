@@ -53,7 +53,9 @@ func describeTarget(h machine.Machine, facts map[string]string) (machine.Machine
 	if err := d.Override(&h); err != nil {
 		return h, resolver.Request{}, err
 	}
-	wish := project.Wish{Request: describe.Request{Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"], Channel: facts["channel"]}}
+	wish := project.Wish{Request: describe.Request{
+		Python: facts["python"], CUDA: facts["cuda"], Build: facts["build"], OnlyIndex: facts["index"], Channel: facts["channel"],
+	}}
 	r, err := wish.AsRequest(true, today(), policyHere)
 	return h, r, err
 }

@@ -128,7 +128,8 @@ func (d installation) beside(dir, followed string, documented []pep508.Requireme
 		return !p.Asks(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
 	})
 	texts := text.Each(more, func(q pep508.Requirement) string { return text.Escape(q.Text) })
-	return say.All(say.With(fmt.Sprintf("%s:%d installs what nothing that is followed asks for: ", d.where, d.line.Line), strings.Join(say.Few(texts, 8, "%d more"), ", "), ""))
+	lead := fmt.Sprintf("%s:%d installs what nothing that is followed asks for: ", d.where, d.line.Line)
+	return say.All(say.With(lead, strings.Join(say.Few(texts, 8, "%d more"), ", "), ""))
 }
 
 // pinnedTorch is the torch that a line installs in one version; zero where it leaves it open.
@@ -143,7 +144,9 @@ func pinnedTorch(i pyproject.Install) version.Python {
 func (d installation) told(asked []pep508.Requirement) (read string) {
 	for _, q := range asked {
 		if said := q.From + " ("; !strings.Contains(read, said) {
-			line, _ := xslices.Find(append([]pyproject.Install{d.line}, d.more...), func(i pyproject.Install) bool { return strings.HasSuffix(q.From, fmt.Sprintf(":%d", i.Line)) })
+			line, _ := xslices.Find(append([]pyproject.Install{d.line}, d.more...), func(i pyproject.Install) bool {
+				return strings.HasSuffix(q.From, fmt.Sprintf(":%d", i.Line))
+			})
 			read += say.If(read != "", ", ") + said + line.Text + ")"
 		}
 	}

@@ -194,8 +194,8 @@ func namedBy(dir, followed string) (nested []string) {
 	if err != nil {
 		return nil
 	}
-	from := append(text.Each(p.Requirements, func(q pep508.Requirement) string { return q.From }), text.Each(p.Places, func(place pyproject.Place) string { return place.From })...)
-	for _, name := range from {
+	from := text.Each(p.Requirements, func(q pep508.Requirement) string { return q.From })
+	for _, name := range append(from, text.Each(p.Places, func(place pyproject.Place) string { return place.From })...) {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, filepath.Join(dir, "x")[:len(filepath.Join(dir, "x"))-1]), ":")
 		if name = filepath.ToSlash(name); name != followed {
 			nested = xslices.Add(nested, name)

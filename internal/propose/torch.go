@@ -28,7 +28,8 @@ func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, version
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		has := r
 		has.Requirements = slices.Concat(r.Requirements, a.others(a.Brought))
-		if chosen(c, name, versions[name], held && !asksFor(r, name)) || asksFor(has, name) || slices.Contains(a.Plain, name) || !family(name) && !l.Framework(name) && !l.Linked(name) {
+		if chosen(c, name, versions[name], held && !asksFor(r, name)) || asksFor(has, name) || slices.Contains(a.Plain, name) ||
+			!family(name) && !l.Framework(name) && !l.Linked(name) {
 			continue
 		}
 		for _, line := range []string{name + "==" + versions[name], name} {

@@ -179,7 +179,8 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 // system for none; setuptools is one.
 func (d *document) builds() bool {
 	asked, poetry := d.Tool.UV.Package, d.Tool.Poetry.Package
-	return (d.Build != nil || d.Tool.Setuptools.Packages != nil) && cmp.Or(d.Project.Name, d.Tool.Poetry.Name) != "" && (asked == nil || *asked) && (poetry == nil || *poetry)
+	return (d.Build != nil || d.Tool.Setuptools.Packages != nil) && cmp.Or(d.Project.Name, d.Tool.Poetry.Name) != "" &&
+		(asked == nil || *asked) && (poetry == nil || *poetry)
 }
 
 // outside takes over what says the dependencies where [project] does not: a file that

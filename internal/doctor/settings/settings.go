@@ -57,7 +57,8 @@ func gonePath(e *evidence.Evidence, out *evidence.Findings) {
 		if dir, found := strings.CutPrefix(note, machine.CompiledAt); found {
 			out.Find("LD005", evidence.Hint, evidence.Fact("%s: noexec", dir)).As(evidence.Warning).
 				Says("%s is mounted noexec, and what is compiled at run time is loaded from there: torch.compile and triton fail (failed to map segment)", dir).
-				Do("`export TRITON_CACHE_DIR=$HOME/.triton TORCHINDUCTOR_CACHE_DIR=$HOME/.cache/torchinductor`, or folders of a disk without noexec (`findmnt -no TARGET,OPTIONS -T "+dir+"`)",
+				Do("`export TRITON_CACHE_DIR=$HOME/.triton TORCHINDUCTOR_CACHE_DIR=$HOME/.cache/torchinductor`, or folders of a disk "+
+					"without noexec (`findmnt -no TARGET,OPTIONS -T "+dir+"`)",
 					"or `sudo mount -o remount,exec \"$(findmnt -no TARGET -T "+dir+")\"`, and the option out of /etc/fstab")
 		}
 		name, gone := strings.CutSuffix(note, " is not there")
@@ -341,7 +342,8 @@ func bareTorch(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	out.Find("PY014", evidence.Hint).
-		Says("torch %s is in %s and works, and its dist-info is gone, or empty: pip and uv do not know it, and would install another over it", e.Files.Bare, e.Files.Dir).
+		Says("torch %s is in %s and works, and its dist-info is gone, or empty: pip and uv do not know it, and would install another over it",
+			e.Files.Bare, e.Files.Dir).
 		Do("`pip install --force-reinstall --no-deps {torch-here}` brings it").
 		Mends(e.Repair().Rebuild(slices.Concat(e.Files.Sites, []string{""})[0] + "/torch")).
 		As(evidence.Warning)

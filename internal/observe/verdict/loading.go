@@ -304,7 +304,8 @@ func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 func instead(kind string, busy bool) []string {
 	switch kind {
 	case computing:
-		return []string{say.Either(busy, "do the work once and store the result, or do it on the GPU: the allowed CPUs are busy", "do the work once, before training, and store the result")}
+		return []string{say.Either(busy, "do the work once and store the result, or do it on the GPU: the allowed CPUs are busy",
+			"do the work once, before training, and store the result")}
 	case disk:
 		return []string{"put the data on a local disk, or read it in larger pieces"}
 	case sampling:

@@ -158,7 +158,8 @@ func (c *comparison) compare(file string, f machine.RecordFile) {
 	switch {
 	case !names[name] && (len(names) > 0 || !c.h.Exists(file)): // a directory may be one that cannot be listed
 		c.absent(file)
-	case path.Base(dir) == "bin" && c.h.Root == "" && c.h.OS != "windows" && path.Ext(name) == "" && !c.h.IsProgram(file) && python.TorchSet().MatchString(c.d.Name):
+	case path.Base(dir) == "bin" && c.h.Root == "" && c.h.OS != "windows" && path.Ext(name) == "" && !c.h.IsProgram(file) &&
+		python.TorchSet().MatchString(c.d.Name):
 		c.d.Closed = append(c.d.Closed, text.Printable(file))
 	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file)):
 		c.content(file, f)
