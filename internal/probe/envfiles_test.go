@@ -220,10 +220,10 @@ func TestImportOrigins(t *testing.T) {
 func TestSafePath(t *testing.T) {
 	for safe, want := range map[string]int{"": 1, "1": 0} {
 		root := t.TempDir()
-		for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", "/work/random.py"} {
+		for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", "/proj/random.py"} {
 			write(t, root+f, nil, 0o755)
 		}
-		f := EnvFiles(Options{Root: root, OS: "linux", Dir: "/work", Venv: "/env", Named: true, Env: []string{"PYTHONSAFEPATH=" + safe}})
+		f := EnvFiles(Options{Root: root, OS: "linux", Dir: "/proj", Venv: "/env", Named: true, Env: []string{"PYTHONSAFEPATH=" + safe}})
 		if len(f.Shadows) != want {
 			t.Errorf("PYTHONSAFEPATH=%q: %+v", safe, f.Shadows)
 		}
