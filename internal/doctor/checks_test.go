@@ -119,6 +119,8 @@ var ruled = []struct{ check, sick, healthy string }{
 		"HW012", "01:00.0 3D controller: NVIDIA Corporation GA100\n\tKernel driver in use: vfio-pci",
 		"01:00.0 3D controller: NVIDIA Corporation GA100\n\tKernel driver in use: nvidia",
 	},
+	{"DRV025", "RuntimeError: Found no NVIDIA driver on your system.\nbash: nvidia-smi: command not found", "torch.cuda.is_available() True"},
+	{"ACC008", "Failed to initialize NVML: Insufficient Permissions", "torch.cuda.is_available() True"},
 	{"DRV001", "RuntimeError: Found no NVIDIA driver on your system.", "torch.cuda.is_available() True"},
 	{
 		"DRV010", "Nvidia driver version: Could not collect\nIs CUDA available: True",

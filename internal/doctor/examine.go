@@ -63,6 +63,11 @@ func judge(e *evidence.Evidence) (found evidence.Found) {
 			found = found.With(out, e.Knowledge)
 		}
 	}
+	for _, r := range e.Knowledge.Rules {
+		var out evidence.Findings
+		evidence.Row(e, r, &out)
+		found = found.With(out, e.Knowledge)
+	}
 	for _, r := range asked {
 		if r.After != nil {
 			var out evidence.Findings

@@ -62,6 +62,11 @@ func TestRules(t *testing.T) {
 			t.Errorf("no sick machine for the rule of %v", r.Checks)
 		}
 	}
+	for _, r := range know.Embedded().Rules {
+		if r.Check != "" && !seen[r.Check] {
+			t.Errorf("no sick machine for the row %s of %s", r.ID, r.Check)
+		}
+	}
 }
 
 // Every check is found by a message, a clue or a rule, or the README says why
@@ -88,6 +93,9 @@ func TestEveryCheckIsKnown(t *testing.T) {
 		for _, id := range r.Checks {
 			reached[id] = true
 		}
+	}
+	for _, r := range k.Rules {
+		reached[r.Check] = true
 	}
 	for _, id := range k.Order {
 		if reached[id] == strings.Contains(excused, id) {

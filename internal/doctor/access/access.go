@@ -8,7 +8,6 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -215,52 +214,6 @@ func lateVariable(e *evidence.Evidence, out *evidence.Findings) {
 	out.Find("ACC003", evidence.Hint, imported, set).
 		Says("CUDA_VISIBLE_DEVICES is set after torch was imported").
 		Do("set it in the shell, or in the first lines of the script, before `import torch`")
-}
-
-// permission: a device that may not be opened.
-func permission(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("rocm-kfd-permission", "nvml-permission")
-	if !ok {
-		return
-	}
-	check := say.Either(e.GPU().Of(machine.AMD) || e.Torch.HIP != "", "ROC003", "ACC008")
-	out.Find(check, evidence.Likely.Loose(), s).Of("device_permissions")
-}
-
-// sharedMemory: /dev/shm refuses, whatever the wording.
-func sharedMemory(e *evidence.Evidence, out *evidence.Findings) {
-	if s, ok := e.Has("nccl-shm"); ok && strings.Contains(strings.ToLower(s.Text), "permission") {
-		out.Find("MG001", evidence.Likely, s).
-			Says("/dev/shm may not be written by this user").
-			Do("`sudo chmod 1777 /dev/shm`")
-	}
-}
-
-// spawnedWorker: on Windows and macOS a worker imports the program anew, and one without
-// the guard starts workers itself. Source: docs.python.org, multiprocessing, programming guidelines.
-func spawnedWorker(e *evidence.Evidence, out *evidence.Findings) {
-	h := e.Hit("worker-exited")
-	if os := e.Machine.Platform.OS; h == nil || os != "windows" && os != "macos" {
-		return
-	}
-	out.Find("ACC012", evidence.Likely, h.At, e.From.OS).
-		Say("a DataLoader worker ended: here each one imports the program anew, which must be written for that").
-		Do("put what starts the training under `if __name__ == \"__main__\":`; in a notebook the dataset's class belongs in a file of its own",
-			"`num_workers=0` shows the error that the worker had")
-}
-
-// innerInterface: NCCL takes the first interface that it finds, and that of a container's
-// bridge leads to no other machine. Source: docs.nvidia.com, NCCL, NCCL_SOCKET_IFNAME.
-func innerInterface(e *evidence.Evidence, out *evidence.Findings) {
-	s, failed := e.Has("nccl-socket", "nccl-remote", "nccl-system", "nccl-timeout")
-	at := e.Jobs.Interface
-	if !failed || at.IsZero() {
-		return
-	}
-	out.Find("MG009", evidence.Likely, at, s).
-		Say("NCCL talks over the bridge of containers on this machine, which leads to no other one").
-		Do("on every node: `export NCCL_SOCKET_IFNAME=^docker,br-,virbr,veth,lo`, or the interface by its name, as `ip -brief addr` lists it",
-			"where gloo is used too, GLOO_SOCKET_IFNAME with that name")
 }
 
 // missingGPU: several GPUs of one kind are on the bus, and nvidia-smi lists fewer.

@@ -28,19 +28,6 @@ func tooMany(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// loginNode: a cluster's GPUs are in its compute nodes, and what is asked on the login
-// node has neither a GPU nor nvidia-smi.
-func loginNode(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("smi-not-found")
-	if !ok || e.Place.Cluster.IsZero() || !e.Place.Container.IsZero() || strings.Contains(e.Place.Cluster.Text, "SLURM_JOB_GPUS") {
-		return
-	}
-	at := []evidence.Quote{s, e.Place.Cluster}
-	out.Find("ACC011", evidence.Strong.Exact(), at...).
-		Say("this is a node of a cluster without an NVIDIA driver, such as its login node: the GPUs are in other nodes").
-		Do("ask the scheduler for one: `srun --gres=gpu:1 --pty nvidia-smi` shows it", "in a job's script: `#SBATCH --gres=gpu:1`")
-}
-
 // tooManyLeft: what is visible is counted anew, from 0.
 func tooManyLeft(e *evidence.Evidence, out *evidence.Findings) {
 	h := e.Hit("cuda-ordinal")
@@ -60,16 +47,6 @@ func tooManyLeft(e *evidence.Evidence, out *evidence.Findings) {
 			"the number of a process on its node is LOCAL_RANK (SLURM_LOCALID), not RANK")
 }
 
-// plainJob: Slurm gives a job the GPUs that it asks for, and hides the others.
-// Source: slurm.schedmd.com, gres.html.
-func plainJob(e *evidence.Evidence, out *evidence.Findings) {
-	if s, ok := e.None(); ok && !e.Torch.NoCUDA && !e.Jobs.Plain.IsZero() && e.Jobs.GPU.IsZero() {
-		out.Find("ACC011", evidence.Likely, e.Jobs.Plain, s).
-			Say("the job of Slurm asked for no GPU, so it sees none").
-			Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
-	}
-}
-
 // fewerCounted: torch counts as many GPUs as the variable names, and there are more.
 func fewerCounted(e *evidence.Evidence, out *evidence.Findings) {
 	v := strings.Trim(e.Machine.Env["CUDA_VISIBLE_DEVICES"], ",")
@@ -82,15 +59,4 @@ func fewerCounted(e *evidence.Evidence, out *evidence.Findings) {
 		Says("torch counts %d of %d GPUs, those that CUDA_VISIBLE_DEVICES=%s names", n, there, v).
 		Do("`unset CUDA_VISIBLE_DEVICES`, unless the scheduler set it: then ask the scheduler for more").
 		As(evidence.Warning)
-}
-
-// perTask: Slurm gives each task its own GPU, which is the first and only one there.
-// Source: slurm.schedmd.com, srun, --gpus-per-task.
-func perTask(e *evidence.Evidence, out *evidence.Findings) {
-	if said := e.Jobs.PerTask; !said.IsZero() && e.Jobs.Counted == 1 {
-		out.Find("ACC011", evidence.Likely, said, e.Jobs.CountedAt).As(evidence.Note).Of("expectation_misread").
-			Says("with --gpus-per-task=1 each task sees one GPU, which is cuda:0 in it: that is as it was asked for").
-			Do("one process per GPU: leave it so, and use `cuda:0` in every task",
-				"one process with all of them: `srun --ntasks=1 --gres=gpu:4`, without --gpus-per-task")
-	}
 }

@@ -126,22 +126,6 @@ func noCUDA(e *evidence.Evidence) (evidence.Quote, bool) {
 	return said, ok
 }
 
-// rocmOnNVIDIA: the build for ROCm, and the GPU is NVIDIA's.
-func rocmOnNVIDIA(e *evidence.Evidence, out *evidence.Findings) {
-	t := e.Torch
-	switch {
-	case !e.GPU().Of(machine.NVIDIA) || e.GPU().Of(machine.AMD):
-	case t.HIP != "":
-		out.Find("PY017", evidence.Proven, t.VersionAt, e.From.GPU).
-			Says("torch %s is the ROCm build, and the GPU is NVIDIA's", t.Named()).
-			Do("{torch}")
-	case t.Label == "" && t.CUDA.IsZero() && strings.HasPrefix(e.Wanted().Label(), "rocm"):
-		out.Find("PY017", evidence.Likely, e.Did.Index, e.From.GPU).
-			Says("the ROCm build was asked for, and the GPU is NVIDIA's").
-			Do("{torch}")
-	}
-}
-
 // cudaOnAMD: a build for CUDA, or a program that asks for it, and the GPU is AMD's.
 func cudaOnAMD(e *evidence.Evidence, out *evidence.Findings) {
 	if !e.GPU().Of(machine.AMD) || e.GPU().Of(machine.NVIDIA) {
@@ -197,16 +181,6 @@ func cudaOnIntel(e *evidence.Evidence, out *evidence.Findings) {
 		out.Find("HW001", evidence.Likely, e.From.GPU, said).Says("there is only an Intel GPU: CUDA cannot use it").
 			Do("Arc, and Core Ultra: the XPU build, `pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/xpu`, and the device `xpu`",
 				"an older one (UHD, Iris): the CPU, or another machine")
-	}
-}
-
-// cudaOnApple: a program asks for CUDA, and the GPU is Apple's.
-func cudaOnApple(e *evidence.Evidence, out *evidence.Findings) {
-	if said, trouble := noCUDA(e); trouble && e.GPU().Of(machine.Apple) && !e.GPU().Of(machine.NVIDIA) &&
-		e.Machine.Platform.Arch != "x86_64" {
-		out.Find("HW001", evidence.Likely, e.From.GPU, said).
-			Says("Apple's GPU does not run CUDA; PyTorch uses it as the device mps").
-			Do("use `device = \"mps\"` in place of `\"cuda\"`")
 	}
 }
 
@@ -267,12 +241,5 @@ func xformersCPU(e *evidence.Evidence, out *evidence.Findings) {
 				Say("xformers was built for a torch with CUDA and found a CPU build: " + h.Captures["have"]).
 				Do("{torch}")
 		}
-	}
-}
-
-// workingROCm: torch says that it sees the GPU, so that a name of ROCm is no fault.
-func workingROCm(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Torch.SeesGPU() && e.Torch.HIP != "" && len(e.Hits) == 0 {
-		out.Deny("ROC002")
 	}
 }

@@ -55,17 +55,6 @@ func computeType(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// askedCPU: the CPU was asked for, and that is what is used.
-func askedCPU(e *evidence.Evidence, out *evidence.Findings) {
-	s, warned := e.Has("torch-fp16-cpu", "torch-fallback-cpu", "device-is-cpu")
-	if h := e.Hit("app-no-gpu"); h != nil && strings.Contains(h.At.Text, "no accelerator is found") { // DataLoader's pin_memory
-		s, warned = h.At, true
-	}
-	if warned && !e.Did.AskedCPU.IsZero() && !e.Torch.SeesNone() {
-		out.Calm("nothing is wrong: the CPU was asked for, and the program runs on it", s, e.Did.AskedCPU)
-	}
-}
-
 // unusedGPU: a GPU that waits for data does something now and then; one at zero has
 // nothing to do.
 func unusedGPU(e *evidence.Evidence, out *evidence.Findings) {
@@ -78,28 +67,6 @@ func unusedGPU(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 var nothingAtAll = lazy.Regexp(`(?i)(?:^|[^\d.-])0 ?%|\bzero\b|\bnot (?:being )?used\b|\bunused\b`)
-
-// optional: xformers names what is missing and goes on without.
-func optional(e *evidence.Evidence, out *evidence.Findings) {
-	if s, ok := e.Has("triton-optional"); ok {
-		out.Deny("PY009", "PY012", "GPU001")
-		out.Find("PERF019", evidence.Strong, s).
-			Says("nothing is wrong: triton is optional here, and the program runs without it").
-			Do("nothing to do").
-			As(evidence.Note)
-	}
-}
-
-// nothingMoved: torch sees the GPU, it does nothing, and the code that is shown puts
-// neither model nor data on it.
-func nothingMoved(e *evidence.Evidence, out *evidence.Findings) {
-	if said := e.Did.CallsModel; !said.IsZero() && e.Did.Moves.IsZero() && e.Torch.SeesGPU() && !e.Says.Idle.IsZero() {
-		out.Find("PERF001", evidence.Likely, said, e.Says.Idle).
-			Says("torch sees the GPU, and the code that is shown puts neither the model nor its data on it").
-			Do("`model.to(\"cuda\")` before the loop, `x, y = x.to(\"cuda\"), y.to(\"cuda\")` in it").
-			Of("code_device_placement")
-	}
-}
 
 // divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
 // left over can take a share of the layers.

@@ -7,9 +7,6 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"CODE012"}, Find: dataTypes},
 	{Checks: []string{"ARC015"}, Find: computeType},
-	{Checks: []string{"PERF019"}, Find: optional},
-	{Checks: []string{"PERF019"}, Find: askedCPU},
 	{Checks: []string{"PERF001"}, Find: unusedGPU},
-	{Checks: []string{"PERF001"}, Find: nothingMoved},
 	{Checks: []string{"CODE016"}, Find: divided},
 }

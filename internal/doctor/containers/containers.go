@@ -83,23 +83,6 @@ func noCapability(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// toolkitUnread: the toolkit is installed and docker finds no driver of GPUs: its daemon
-// did not read the configuration. Docker Desktop, the snap and the rootless daemon have
-// one of their own. Source: NVIDIA/nvidia-docker issue 1642, NVIDIA/nvidia-container-toolkit
-// issue 854.
-func toolkitUnread(e *evidence.Evidence, out *evidence.Findings) {
-	s, refused := e.Has("docker-no-driver")
-	if t := e.Containers.Toolkit; refused && !t.IsZero() && strings.Contains(s.Text, "could not select") {
-		out.Find("CTR002", evidence.Likely, s, t).
-			Say("the NVIDIA container toolkit is installed, and this Docker daemon does not know it: "+
-				"it was not restarted since, or it is another daemon than the one that was configured").
-			Do("`sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker`, then `docker info | grep -i runtimes` names nvidia",
-				"`docker context ls`: Docker Desktop's daemon is another one, `docker context use default` takes the system's",
-				"Docker from snap reads no /etc/docker/daemon.json: `sudo snap remove docker`, and Docker from its own packages; "+
-					"a rootless daemon reads ~/.config/docker/daemon.json")
-	}
-}
-
 // nothingToGive: `--gpus` asks for NVIDIA's GPUs, and the machine has another vendor's alone.
 func nothingToGive(e *evidence.Evidence, out *evidence.Findings) {
 	if s, refused := e.Has("docker-no-driver"); refused && e.Pasted && e.GPU().OnlyForeign() && e.Machine.Driver == nil {

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/lazy"
-	"envfix/internal/machine"
 	"envfix/internal/say"
 	"envfix/internal/version"
 )
@@ -34,36 +32,6 @@ func staleCDI(e *evidence.Evidence, out *evidence.Findings) {
 		}
 	}
 }
-
-// lostGPU: a container that had its GPU lost it: NVML says "Unknown Error" there once
-// the device rules of its control group were written anew.
-// Source: NVIDIA/nvidia-container-toolkit issue 48.
-func lostGPU(e *evidence.Evidence, out *evidence.Findings) {
-	if s, ok := e.Has("nvml-unknown"); ok && e.Machine.Platform.Environment == machine.Container {
-		out.Deny("CTR001") // it had its GPU
-		out.Find("CTR006", evidence.Likely, s, e.Place.Container)
-	}
-	d := e.Machine.Driver // in a container that was given none there is no driver either
-	if e.Pasted || e.Machine.Platform.Environment != machine.Container || d == nil || d.Evidence != machine.FromNVML || len(e.GPU().Visible()) > 0 ||
-		e.Around == nil || len(e.Around.Nodes) > 0 {
-		return
-	}
-	out.Find("CTR006", evidence.Strong, evidence.Fact("NVML of driver %s does not answer, and the device files are here", d.Version)).
-		Says("the container has the device files of the GPU and driver %s, and they do not answer: its device rules (cgroup) refuse them, or were written anew since it began", d.Version)
-}
-
-// nestedContainer: an unprivileged LXC guest may not write device rules, so a
-// container inside it gets none.
-func nestedContainer(e *evidence.Evidence, out *evidence.Findings) {
-	c, nested := e.Place.Container, func(s evidence.Quote) bool { return nestedWords().MatchString(s.Text) }
-	if c.IsZero() || e.Place.LXC.IsZero() || e.Says.Fails.IsZero() || !slices.ContainsFunc([]evidence.Quote{c, e.Place.LXC, e.Says.Unseen}, nested) ||
-		e.From.Mismatch != (evidence.Quote{}) {
-		return
-	}
-	out.Find("CTR026", evidence.Strong.Exact(), c)
-}
-
-var nestedWords = lazy.Regexp(`(?i)\b(?:docker|podman|containerd)\b`)
 
 // starters are the programs beside docker that start containers: what the GPU fails of there,
 // and the way to it. Sources: docs.nvidia.com, container toolkit, support for the container
@@ -116,24 +84,4 @@ func runtimeImage(e *evidence.Evidence, found evidence.Found, out *evidence.Find
 		out.Anew(f).Do("the image "+devel+" in place of "+image+": it has the compiler and the headers",
 			"or take a wheel that is built already")
 	}
-}
-
-// smiInside: a container in which nvidia-smi works was given a GPU.
-func smiInside(e *evidence.Evidence, out *evidence.Findings) {
-	if !e.Says.SMIInside.IsZero() && e.From.NoGPU.IsZero() {
-		out.Deny("CTR001")
-	}
-}
-
-// unmappedLibrary: drivers of Windows from 555 on have a library more, which older
-// container toolkits do not pass on. Source: NVIDIA/nvidia-container-toolkit issue 520.
-func unmappedLibrary(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("cuda-symbol-500")
-	if !ok || e.Place.Container.IsZero() || e.Place.WSL.IsZero() && !strings.Contains(strings.ToLower(e.From.OS.Text), "windows") {
-		return
-	}
-	out.Find("DRV021", evidence.Likely, s, e.Place.Container, e.From.OS).
-		Says("the driver of Windows is newer than what passes it on to containers: CUDA in them misses a library of it (libnvdxgdmal.so.1)").
-		Do("update Docker Desktop to 4.31 or newer; a Docker within WSL: NVIDIA's container toolkit to 1.15 or newer",
-			"or a driver of Windows before 555")
 }

@@ -215,59 +215,6 @@ func boundDriver(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// collectedNothing: torch's collect_env found neither a driver nor a GPU.
-func collectedNothing(e *evidence.Evidence, out *evidence.Findings) {
-	d, g := e.From.NoDriver, e.From.NoGPU
-	if d.IsZero() || g.IsZero() || e.Torch.CUDA.IsZero() || !e.Torch.SeesNone() {
-		return
-	}
-	check, text := "DRV001", "torch has CUDA, and collect_env found neither a driver nor a GPU"
-	switch e.Machine.Platform.Environment {
-	case machine.Container:
-		check, text = "CTR001", text+": the container was started without GPU access"
-	case machine.WSL2:
-		check = "CTR014"
-	}
-	out.Find(check, evidence.Message, d, g).Say(text)
-}
-
-// nothingThere: no driver answers. In a container or under WSL, that is where to
-// look.
-func nothingThere(e *evidence.Evidence, out *evidence.Findings) {
-	p := e.Machine.Platform
-	collectedNothing(e, out)
-	said, ok := e.Has(evidence.NoDevice...)
-	if !ok || e.Torch.NoCUDA {
-		return
-	}
-	switch {
-	case p.Environment == machine.WSL2 && e.Machine.Driver == nil && !e.GPU().Of(machine.AMD):
-		out.Find("CTR014", evidence.Likely.Loose(), said, e.Place.WSL).
-			Says("under WSL the driver of Windows is missing, too old, or not passed on").
-			Do(
-				"install or update the NVIDIA driver on Windows; `wsl --update`; `wsl --shutdown`",
-				"never install a Linux NVIDIA driver inside WSL",
-			)
-	case p.Environment == machine.Container && !e.GPU().Of(machine.AMD):
-		s, plain := e.Has(
-			"torch-no-nvidia-driver", "libcuda-missing", "smi-not-found", "nvml-lib-missing", "ngc-no-gpu",
-			"nvml-unknown", "triton-libcuda", "cuda-no-device", "ollama-no-gpu", "dev-nodes-missing",
-		)
-		if plain {
-			out.Find("CTR001", evidence.Likely.Loose(), s, e.Place.Container)
-		}
-	case e.Hit("smi-not-found") != nil && allAbsent(e):
-		out.Find("DRV025", evidence.Strong, said, e.Hit("smi-not-found").At)
-	case allAbsent(e):
-		out.Find("DRV001", evidence.Strong, said).Says("no NVIDIA driver answers on this machine")
-	}
-}
-
-func allAbsent(e *evidence.Evidence) bool {
-	_, said := e.Has("torch-no-nvidia-driver", "smi-not-found", "nvml-not-loaded")
-	return said && e.Machine.Driver == nil && !e.Torch.SeesGPU()
-}
-
 // silentFailure: torch has CUDA, the driver answers and is new enough, the build
 // serves the GPU, and still torch sees nothing, without a message that says why.
 func silentFailure(e *evidence.Evidence, out *evidence.Findings) {
@@ -285,16 +232,6 @@ func silentFailure(e *evidence.Evidence, out *evidence.Findings) {
 			"`sudo nvidia-modprobe -u -c=0`, or reboot",
 			"paste the warning that torch prints",
 		)
-}
-
-// renamedFields: nvidia-smi of R610 and later names its fields anew; collect_env
-// then reports no driver.
-func renamedFields(e *evidence.Evidence, out *evidence.Findings) {
-	if s := e.From.NoDriver; e.Torch.SeesGPU() && !s.IsZero() && e.Machine.Driver == nil {
-		out.Find("DRV010", evidence.Trifle, s).
-			Says("collect_env shows no driver while CUDA works: nvidia-smi of R610 and later names its fields anew").
-			Do("nothing to do")
-	}
 }
 
 // otherKernel: NVIDIA's module was built for other kernels than the one that runs.

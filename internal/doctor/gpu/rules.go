@@ -14,7 +14,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"HW014"}, Find: branchDropsGPU},
 	{Checks: []string{"HW013"}, Find: openForOld},
 	{Checks: []string{"KMD008"}, Find: refused},
-	{Checks: []string{"ACC006"}, Find: mig},
-	{Checks: []string{"ACC006"}, Find: undivided},
 	{Checks: []string{"ACC006"}, Find: otherInstance},
 }

@@ -20,6 +20,7 @@ type form struct {
 	Xids     map[int]*Xid
 	Limits   map[string]*Limit
 	Classes  []*Class
+	Rules    []*Rule
 	Index    Index
 }
 
@@ -30,7 +31,7 @@ func Compile(fsys fs.FS, facts []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes,
+	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes, Rules: k.Rules,
 		Index: newIndex(newScanner(k, facts).expressions())}
 	f.Checks = append(f.Checks, text.Each(k.Order, func(id string) *Check { return k.Checks[id] })...)
 	sum := sha256.New()
@@ -88,7 +89,7 @@ func Decode(blob string) (*Knowledge, error) {
 		return nil, err
 	}
 	k := &Knowledge{Checks: make(map[string]*Check, len(f.Checks)), Messages: f.Messages, Clues: f.Clues,
-		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, index: f.Index}
+		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, Rules: f.Rules, index: f.Index}
 	for _, c := range f.Checks {
 		k.Checks[c.ID] = c
 		k.Order = append(k.Order, c.ID)

@@ -117,6 +117,7 @@ type Knowledge struct {
 	Xids     map[int]*Xid // by their number
 	Limits   map[string]*Limit
 	Classes  []*Class
+	Rules    []*Rule
 	Printed  *Catalogue // what programs print; nil in the form without it
 
 	index   Index // of the compiled knowledge
@@ -136,6 +137,8 @@ var kinds = []struct {
 	{"clues.yaml", "id checks cause text fix weak explains all none", (*Knowledge).addClue},
 	{"xids.yaml", "ids check severity text fix source", (*Knowledge).addXid},
 	{"limits.yaml", "id torch value values note source", (*Knowledge).addLimit},
+	{"rules_torch.yaml", ofRule, (*Knowledge).addRule},
+	{"rules_machine.yaml", ofRule, (*Knowledge).addRule},
 	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
 }
 

@@ -131,18 +131,6 @@ func frameworkLibrary(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// bitsandbytesOverride: the variable names a library that this bitsandbytes does not carry.
-// Source: bitsandbytes-foundation/bitsandbytes, cextension.py.
-func bitsandbytesOverride(e *evidence.Evidence, out *evidence.Findings) {
-	s, failed := e.Has("bnb-library-not-found")
-	if v := e.Machine.Env["BNB_CUDA_VERSION"]; failed && v != "" {
-		out.Find("PY020", evidence.Likely, e.From.Env["BNB_CUDA_VERSION"], s).
-			Says("BNB_CUDA_VERSION=%s has bitsandbytes load the library of that CUDA, which it does not carry", v).
-			Do("`unset BNB_CUDA_VERSION`: it takes the one of torch's CUDA by itself",
-				"`pip install --upgrade bitsandbytes`: newer ones carry a library for each CUDA version")
-	}
-}
-
 // otherMajor: torch is here with its own CUDA, and something beside it was built for
 // another: that has to be built anew, and torch is as it should be.
 func otherMajor(e *evidence.Evidence, out *evidence.Findings, at evidence.Quote, name, major string) bool {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/matrix"
 )
@@ -181,21 +180,6 @@ func pinOf(b *matrix.Build, library string) string {
 	}
 	return b.Pins[library]
 }
-
-// symbolOwner: libcublas and libcublasLt are of one package
-// and always fit: where libcublas misses a symbol of libcublasLt, the loader took
-// that from elsewhere.
-func symbolOwner(e *evidence.Evidence, out *evidence.Findings) {
-	s, _ := e.Has("nccl-symbol", "cublas-symbol")
-	if cublasLt().MatchString(s.Text) && e.Machine.Env["LD_LIBRARY_PATH"] == "" {
-		out.Find("LD001", evidence.Likely.Loose(), s).
-			Says("libcublas and libcublasLt are of one package, and this libcublasLt is older: the loader takes it from elsewhere").
-			Do("`unset LD_LIBRARY_PATH`, and see `ldconfig -p | grep cublasLt` for another CUDA")
-	}
-}
-
-// cublasLt finds the message that libcublas itself misses a symbol of libcublasLt.
-var cublasLt = lazy.Regexp(`libcublas\.so\S*:? .{0,20}symbol:? cublasLt`)
 
 // olderLibraries: a build for a CUDA from before the GPU may compile its kernels
 // anew, but cuBLAS and cuDNN of that CUDA fail on it.

@@ -65,29 +65,6 @@ func twoInterpreters(e *evidence.Evidence, out *evidence.Findings) {
 		Says("two Pythons are in play: %s and %s", a.Path, b.Path)
 }
 
-// twoTold: somebody says himself that the list and Python differ.
-func twoTold(e *evidence.Evidence, out *evidence.Findings) {
-	if s := e.Says.TwoVersions; !s.IsZero() {
-		out.Find("PY011", evidence.Likely, s)
-	}
-}
-
-// hereAndNotThere: one Python told torch's version, another does not find it.
-func hereAndNotThere(e *evidence.Evidence, out *evidence.Findings) {
-	s, missing := e.Has("no-module-torch")
-	if missing && e.Torch.Rank == evidence.ByTorch && e.Did.IsolatedBuild.IsZero() {
-		out.Find("PY021", evidence.Likely, s, e.Torch.VersionAt)
-	}
-}
-
-// isolated: pip builds in an environment of its own, where torch is not (PEP 517).
-func isolated(e *evidence.Evidence, out *evidence.Findings) {
-	s, missing := e.Has("no-module-torch")
-	if b := e.Did.IsolatedBuild; missing && !b.IsZero() {
-		out.Find("TK019", evidence.Hint, s, b)
-	}
-}
-
 func directory(file string) string { return path.Dir(strings.ReplaceAll(file, `\`, "/")) }
 
 // listedElsewhere: pip shows a copy of torch that is not the one imported.

@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -114,20 +113,6 @@ func numpy(e *evidence.Evidence, out *evidence.Findings) {
 		Do(fmt.Sprintf("`pip install \"numpy<2\"`, or torch %s or newer", l.Torch))
 }
 
-// rocmCompanion: a library of ROCm is missing beside a CUDA torch: the companion
-// was taken from the ROCm build.
-func rocmCompanion(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("torch-hip-lib")
-	if ok && e.GPU().Of(machine.AMD) && !e.GPU().Of(machine.NVIDIA) && !strings.Contains(s.Text, "torch_hip") {
-		out.Find("ROC002", evidence.Likely, s, e.From.GPU)
-		return
-	}
-	if ok && !e.GPU().Of(machine.AMD) && (!e.Torch.CUDA.IsZero() || e.Installed("torchaudio") != nil ||
-		strings.Contains(s.Text, "torchaudio")) {
-		out.Find("PY007", evidence.Likely, s, e.Torch.VersionAt).Says("a companion of torch is the ROCm build")
-	}
-}
-
 // toolkit: nvcc's major is not torch's, while something is built.
 func toolkit(e *evidence.Evidence, out *evidence.Findings) {
 	s, building := e.Has("build-failed-ext", "cuda-home-bad", "cuda-home-unset", "nvcc-arch")
@@ -153,9 +138,7 @@ func toolkit(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// onnx: the package onnxruntime writes the same files as onnxruntime-gpu; and that one alone
-// falls back to the CPU without a word where CUDA is another than its own.
-// Source: onnxruntime.ai, CUDA execution provider, requirements; install.
+// onnx: the package onnxruntime writes the same files as onnxruntime-gpu.
 func onnx(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Files != nil {
 		for _, c := range e.Files.Clashes {
@@ -167,22 +150,6 @@ func onnx(e *evidence.Evidence, out *evidence.Findings) {
 			}
 		}
 	}
-	gpu, cpu := e.Installed("onnxruntime-gpu"), e.Installed("onnxruntime")
-	_, told := e.Has("onnx-cpu", "onnx-provider")
-	said := cmp.Or(e.Says.NotSeen, e.Says.Unseen)
-	if gpu == nil || !e.Pasted || told || said.IsZero() {
-		return
-	}
-	if cpu != nil {
-		out.Find("LD012", evidence.Likely, gpu.At, cpu.At, said).
-			Say("onnxruntime lies over onnxruntime-gpu: both write the same files, and the one for the CPU is loaded").
-			Do("`pip uninstall -y onnxruntime onnxruntime-gpu`, then `pip install onnxruntime-gpu`: one of the two alone")
-		return
-	}
-	out.Find("LD012", evidence.Strong, gpu.At, said).
-		Says("onnxruntime-gpu %s computes with the CUDA and cuDNN that it was built for, and takes the CPU without a word where they are not here", gpu.Version).
-		Do("`pip install -U \"onnxruntime-gpu[cuda,cudnn]\"`: built for CUDA 12, and brings it along (driver 525 or newer)",
-			"an older driver or CUDA: the release that is for it, by the table at onnxruntime.ai, \"CUDA Execution Provider\"")
 }
 
 // written are the checks that the files of two packages which lie over each other bring

@@ -34,17 +34,3 @@ func replaced(e *evidence.Evidence, out *evidence.Findings) {
 			"keep it: `pip install -c constraints.txt -r requirements.txt`, with the line torch=="+r.From+" in constraints.txt")
 	}
 }
-
-// uvProject: what `uv sync` installs, the project's own sources decide.
-func uvProject(e *evidence.Evidence, out *evidence.Findings) {
-	s := e.Did.UVProject
-	if s.IsZero() || !e.Torch.NoCUDA || e.CPUByChoice() {
-		return
-	}
-	out.Deny("PY001", "PY016")
-	out.Find("PY001", evidence.Proven, s, e.Torch.VersionAt).
-		Says("uv installed the CPU build of torch: the project's sources or markers give this system no index with CUDA").
-		Do("in pyproject.toml: under `[tool.uv.sources]` torch must name PyTorch's index for this system too; see its marker (sys_platform)",
-			"then `uv lock` and `uv sync --reinstall-package torch`",
-			"`envfix plan` names the index for the GPU and driver")
-}

@@ -2,28 +2,9 @@ package places
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/machine"
 )
-
-// macCUDA: nothing that is wrong with a build or a driver makes CUDA run on a Mac.
-func macCUDA(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Machine.Platform.OS != "macos" || e.GPU().Of(machine.NVIDIA) && e.Machine.Driver != nil {
-		return
-	}
-	s, ok := e.None("torch-cpu-build", "torch-not-linked-cuda", "torch-fp16-cpu", "app-no-gpu")
-	if !ok && !e.Did.CondaCUDA.IsZero() {
-		s, ok = e.Did.CondaCUDA, true
-	}
-	mps := slices.ContainsFunc(e.Hits, func(h evidence.Hit) bool { return strings.HasPrefix(h.Message.ID, "mps-") })
-	if ok && !mps && e.Wanted().Unfound() == nil {
-		out.Deny("HW001", "PY001") // no card of NVIDIA's belongs there, and no build has CUDA
-		out.Find("MPS005", evidence.Proven, s, e.From.OS)
-	}
-}
 
 // macTooOld: the matrix knows from which macOS on a torch uses MPS, whatever the message
 // names.

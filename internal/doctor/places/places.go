@@ -11,18 +11,6 @@ import (
 	"envfix/internal/version"
 )
 
-// compat: error 803 in a container is the image's own libcuda before the host's;
-// on a host it is half an upgrade.
-func compat(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("cuda-803")
-	if !ok || e.Machine.Platform.Environment != machine.Container {
-		return
-	}
-	if e.From.Module.IsZero() || e.Clue("compat-path") {
-		out.Find("CTR011", evidence.Likely.Loose(), s, e.Place.Container)
-	}
-}
-
 // wsl: under WSL the driver is Windows'. What the usual messages of a missing
 // driver mean there is another thing.
 func wsl(e *evidence.Evidence, out *evidence.Findings) {
@@ -63,17 +51,6 @@ func wsl(e *evidence.Evidence, out *evidence.Findings) {
 
 var absentWSL = lazy.Regexp(`(?i)(cannot access|no such|not found|missing)[: ']*/usr/lib/wsl/lib`)
 
-// noCgroups: the switch for rootless containers, set on a host that is not.
-func noCgroups(e *evidence.Evidence, out *evidence.Findings) {
-	if s := e.Containers.NoCgroups; !s.IsZero() {
-		out.Find("CTR020", evidence.Likely, s).
-			Says("no-cgroups decides whether containers may open the GPU's devices: true is for rootless ones only").
-			Do(
-				"`no-cgroups = false` in /etc/nvidia-container-runtime/config.toml and restart docker; for rootless: true, or CDI",
-			)
-	}
-}
-
 func containerVariables(e *evidence.Evidence, out *evidence.Findings) {
 	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
 	answers := !e.Pasted && len(e.GPU().Visible()) > 0 // who started it gave it one all the same
@@ -83,23 +60,6 @@ func containerVariables(e *evidence.Evidence, out *evidence.Findings) {
 		if host, _ := e.Machine.Lent(); host == "" && e.Place.Starter != "kubernetes" {
 			f.Do("start it with `docker run --gpus all …`, or with `--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all`; an image may set the variable, too")
 		}
-	}
-	c, set := e.Machine.Env["NVIDIA_DRIVER_CAPABILITIES"]
-	if set && c != "" && !strings.Contains(c, "compute") && !strings.Contains(c, "all") {
-		out.Find("CTR009", evidence.Likely, e.From.Env["NVIDIA_DRIVER_CAPABILITIES"]).
-			Say("NVIDIA_DRIVER_CAPABILITIES is " + strconv.Quote(c) + ", without compute")
-	}
-}
-
-// apple: an x86_64 Python on a Mac with Apple's own processor.
-func apple(e *evidence.Evidence, out *evidence.Findings) {
-	p := e.Machine.Platform
-	if p.OS != "macos" {
-		return
-	}
-	py := e.From.PythonArch
-	if e.GPU().Of(machine.Apple) && (strings.Contains(strings.ToLower(py.Text), "x86_64") || p.Arch == "x86_64") {
-		out.Find("MPS002", evidence.Proven, py, e.From.Arch, e.From.GPU)
 	}
 }
 
@@ -171,14 +131,6 @@ func manylinux(name string) version.Dotted {
 		}
 	}
 	return oldest
-}
-
-// kfd: the kernel says that it does not support the GPU; the errors that follow
-// speak of memory or permission.
-func kfd(e *evidence.Evidence, out *evidence.Findings) {
-	if s, ok := e.Has("rocm-kfd-unsupported"); ok {
-		out.Find("ROC004", evidence.Proven, s, e.From.GPU)
-	}
 }
 
 // oldWindows: GPUs in WSL 2 begin with a release of Windows 10, whatever the driver.

@@ -7,19 +7,9 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/say"
 )
-
-var xid79 = lazy.Regexp(`(?i)\bXid (?:error )?79\b`)
-
-// bareXid: people name the number alone.
-func bareXid(e *evidence.Evidence, out *evidence.Findings) {
-	if h := e.Hit("xid-hardware"); h != nil && xid79().MatchString(h.At.Text) {
-		out.Find("HW002", evidence.Likely, h.At)
-	}
-}
 
 // longAgo is after how many seconds an error of a GPU that works again is history.
 const longAgo = 24 * 3600

@@ -9,7 +9,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"MG003", "MG004"}, Find: fabric},
 	{Checks: []string{"MG001", "MG002"}, Find: sharedMemorySize},
 	{Checks: []string{"MG005"}, Find: peers},
-	{Checks: []string{"HW002"}, Find: bareXid},
 	{Checks: []string{"PY034"}, Find: replacedUnder},
 	{Checks: []string{"DRV022"}, Find: driverOfProcess},
 	{Checks: []string{"ACC020"}, Find: noDeviceOpen},

@@ -5,8 +5,6 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{Checks: []string{"IDX003"}, Find: raspberry},
-	{Checks: []string{"IDX001"}, Find: toolkitChannel},
 	{Checks: []string{"IDX002", "PY012", "IDX003", "IDX001"}, Find: notFound},
 	{Checks: []string{"PY001", "IDX002"}, Find: noSuchIndex},
 	{Checks: []string{"PY001", "PY016"}, Find: windowsDefault},

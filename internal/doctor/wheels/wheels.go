@@ -12,29 +12,6 @@ import (
 	"envfix/matrix"
 )
 
-// raspberry: the CUDA indexes have nothing for it, and it has no use for them.
-func raspberry(e *evidence.Evidence, out *evidence.Findings) {
-	if s := e.Place.Raspberry; !s.IsZero() && !e.GPU().Of("nvidia") && e.Wanted().Unfound() != nil {
-		out.Find("IDX003", evidence.Proven, s, e.Wanted().Unfound().At).
-			Says("a Raspberry Pi has no GPU of NVIDIA's, and the CUDA indexes of PyTorch have no wheel for it").
-			Do("`pip install torch torchvision`, from the default index: the build for its CPU, on a 64-bit system")
-	}
-}
-
-// toolkitChannel: conda-forge has the cudatoolkit of every CUDA up to 11.8; the channel nvidia
-// has few of them. Source: anaconda.org/conda-forge/cudatoolkit, anaconda.org/nvidia/cudatoolkit.
-func toolkitChannel(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("conda-unsat")
-	asked := e.Did.CondaCUDA
-	if !ok || !strings.Contains(asked.Text, "cudatoolkit") || strings.Contains(asked.Text, "conda-forge") {
-		return
-	}
-	out.Find("IDX001", evidence.Likely, s, asked).
-		Says("none of the channels that were named has this cudatoolkit; conda-forge has it").
-		Do("the same command with `-c conda-forge` in place of `-c nvidia`",
-			"or the build of today, which needs no cudatoolkit: {torch}")
-}
-
 var linuxOnly = lazy.Regexp(`(?i)(?:requirement|found for) (?:triton|vllm|nvidia-nccl-cu\d+|` +
 	`nvidia-cufile-cu\d+|pytorch-triton)\b`)
 

@@ -1,0 +1,104 @@
+package evidence
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+)
+
+// leads reports whether there is a field at the end of a way.
+func leads(of reflect.Type, way []string) bool {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	switch {
+	case len(way) == 0:
+		return true
+	case of.Kind() == reflect.Map:
+		return leads(of.Elem(), way[1:])
+	case of.Kind() != reflect.Struct:
+		return false
+	}
+	f, ok := of.FieldByName(way[0])
+	return ok && f.IsExported() && leads(f.Type, way[1:])
+}
+
+// Every fact that a row of the data asks for is one: a field, or a name with what reads it.
+func TestRowsAskForFacts(t *testing.T) {
+	known := func(fact string) bool {
+		return strings.HasPrefix(fact, `"`) || named[fact] != nil || leads(reflect.TypeFor[Evidence](), strings.Split(fact, "."))
+	}
+	k := know.Embedded()
+	for _, r := range k.Rules {
+		for _, terms := range slices.Concat(r.At, r.If) {
+			for _, term := range terms {
+				if !known(term.Fact) {
+					t.Errorf("%s: nothing is known as %s", r.ID, term.Fact)
+				}
+				if term.Fact == "message" && len(term.Of) == 0 {
+					t.Errorf("%s asks for no message", r.ID)
+				}
+				for _, id := range term.Of {
+					message := slices.ContainsFunc(k.Messages, func(m *know.Message) bool { return m.ID == id })
+					clue := slices.ContainsFunc(k.Clues, func(c *know.Clue) bool { return c.ID == id })
+					if (term.Fact == "message" || term.Fact == "none") && !message || term.Fact == "clue" && !clue {
+						t.Errorf("%s: there is no %s %s", r.ID, term.Fact, id)
+					}
+				}
+			}
+		}
+		if r.Check != "" && proofOf(r.Proof) < Trifle.Loose() {
+			t.Errorf("%s: %q is no proof", r.ID, r.Proof)
+		}
+		for _, s := range append(slices.Clone(r.Fix), r.Text) {
+			for _, m := range slot().FindAllStringSubmatch(s, -1) {
+				if fact, _, _ := strings.Cut(m[1], " "); !known(fact) {
+					t.Errorf("%s: nothing is known as %s", r.ID, m[1])
+				}
+			}
+		}
+	}
+	if known("Torch.Colour") || known("colour") {
+		t.Error("a fact that nobody reads is taken for one")
+	}
+}
+
+// What a row asks for holds as it is written: alternatives, words, expressions, what must not
+// be so; what it says is filled with facts.
+func TestRow(t *testing.T) {
+	said := read.Evidence{Text: "conda install cudatoolkit=11.3", Line: 3}
+	e := New(know.Embedded(), &read.Case{Torch: read.Torch{Version: "2.7.1", Label: "cu128"}})
+	e.Did.CondaCUDA, e.Machine.Platform.OS = said, "linux"
+	e.Machine.Env = map[string]string{"A": "1"}
+	term := func(fact, op, value string) *know.Term { return &know.Term{Fact: fact, Op: op, Value: value} }
+	not := func(t *know.Term) *know.Term { t.Not = true; return t }
+	for _, c := range []struct {
+		terms []*know.Term
+		want  bool
+	}{
+		{[]*know.Term{term("Did.CondaCUDA", "", "")}, true},
+		{[]*know.Term{term("Did.CondaCUDA", "~", "toolkit=1[12]")}, true},
+		{[]*know.Term{term("Did.CondaCUDA", "~", "conda-forge")}, false},
+		{[]*know.Term{not(term("Did.CondaCUDA", "~", "conda-forge"))}, true},
+		{[]*know.Term{term("Machine.Platform.OS", "=", "windows linux")}, true},
+		{[]*know.Term{term("Machine.Platform.OS", "=", "windows")}, false},
+		{[]*know.Term{term("Machine.Platform.OS", "=", "windows"), term("Machine.Env.A", "", "")}, true},
+		{[]*know.Term{term("Machine.Env.B", "", "")}, false},
+		{[]*know.Term{term("Machine.Driver.Version", "", "")}, false},
+		{[]*know.Term{term("sees-none", "", "")}, false},
+	} {
+		if _, ok := holds(e, c.terms); ok != c.want {
+			t.Errorf("%s %s %s: %v", c.terms[0].Fact, c.terms[0].Op, c.terms[0].Value, ok)
+		}
+	}
+	if at, ok := holds(e, []*know.Term{term("Did.CondaCUDA", "", "")}); !ok || len(at) != 1 || at[0] != said {
+		t.Errorf("its evidence is %v", at)
+	}
+	if got := filled(e, "torch {torch-named} on {Machine.Platform.OS}, {torch}"); got != "torch 2.7.1+cu128 on linux, {torch}" {
+		t.Errorf("filled: %s", got)
+	}
+}
