@@ -28,7 +28,7 @@ type Answer struct {
 
 // Judged is what the matrix is asked.
 func (a *Answer) Judged(r resolver.Request) resolver.Request {
-	r = a.Installed(r)
+	r = a.kept(r)
 	r.Resolved = len(a.Versions) > 0 || a.Unasked != "" && a.Python != "" // the index was looked at
 	r.Requirements = slices.DeleteFunc(r.Requirements, func(q pep508.Requirement) bool { return slices.Contains(a.Plain, q.Name) })
 	if a.Python != "" {
@@ -48,10 +48,30 @@ func (a *Answer) others(lines []string) (out []pep508.Requirement) {
 	return out
 }
 
-// Installed is what is asked for without what is set aside.
-func (a *Answer) Installed(r resolver.Request) resolver.Request {
+// kept is what is asked for without what is set aside.
+func (a *Answer) kept(r resolver.Request) resolver.Request {
 	r.Requirements = slices.DeleteFunc(slices.Clone(r.Requirements), func(q pep508.Requirement) bool { return slices.Contains(a.Aside, q.Name) })
 	return r
+}
+
+// Installed is what is installed of a request: without what is set aside, and in no build
+// of a package that lies elsewhere than what was found of it.
+func (a *Answer) Installed(r resolver.Request) resolver.Request {
+	r = a.kept(r)
+	for i, q := range r.Requirements {
+		if a.elsewhere(q) {
+			r.Requirements[i].Label = ""
+		}
+	}
+	return r
+}
+
+// elsewhere reports whether a requirement names a build, as 2.1.0+pt113cu117 does, and what
+// is installed is none: its index has no such file.
+func (a *Answer) elsewhere(q pep508.Requirement) bool {
+	v := a.Versions[q.Name]
+	return q.Label != "" && !family(q.Name) && !strings.Contains(v, "+") &&
+		(v != "" || slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == q.Name }))
 }
 
 // Pins are the versions that the installer is held to: all that uv found but torch's own

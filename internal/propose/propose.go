@@ -310,6 +310,7 @@ func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *ref
 // this system, or with anyway none for this Python. no is what uv said of them; nil: it
 // was not asked.
 func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names []string, no *refusal, anyway bool) bool {
+	names = xslices.Once(names) // a file may ask twice
 	found := make([]*Source, len(names))
 	var g errgroup.Group
 	g.SetLimit(atOnce)

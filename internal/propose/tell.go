@@ -81,6 +81,11 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 		}
 		break
 	}
+	for _, q := range r.Requirements {
+		if a.elsewhere(q) {
+			a.say("%s: the index has it in no such build, and %s without is installed", where(q), q.Name+q.Spec.String())
+		}
+	}
 	for _, s := range a.Build {
 		known := "what it requires is not known"
 		if s.Read != "" {
