@@ -44,14 +44,20 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 			return fmt.Sprintf("torch %s, build %s, from the default index", p.Torch, p.Build), ""
 		}
 		if unmade == nil {
-			for _, n := range p.Nearest {
-				if n.Torch != "" && !strings.Contains(n.Change, "--only-index") {
-					return "", fmt.Sprintf("or `--only-index default`, and %s: then torch %s, build %s", n.Change, n.Torch, n.Build)
-				}
-			}
+			return "", besideNearest(p)
 		}
 		return "", ""
 	})
+}
+
+// besideNearest is the first change under which the default index alone has a torch; "" none.
+func besideNearest(p *plan.Plan) string {
+	for _, n := range p.Nearest {
+		if n.Torch != "" && !strings.Contains(n.Change, "--only-index") {
+			return fmt.Sprintf("or `--only-index default`, and %s: then torch %s, build %s", n.Change, n.Torch, n.Build)
+		}
+	}
+	return ""
 }
 
 func olderTorch(a, b string) bool {

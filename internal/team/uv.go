@@ -48,22 +48,8 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	files := map[string][]byte{"pyproject.toml": project}
-	for name, lines := range map[string][]string{placesFile: j.Places, limitsFile: j.Constraints, overridesFile: j.Overrides} {
-		if len(lines) > 0 {
-			files[name] = []byte(strings.Join(lines, "\n") + "\n")
-		}
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return nil, nil, err
-		}
-	}
-	out := filepath.Join(dir, "pylock.toml")
-	if old, err := ReadFile(present); err == nil {
-		if err := os.WriteFile(out, old, 0o600); err != nil {
-			return nil, nil, err
-		}
+	if err := write(dir, j, project, present); err != nil {
+		return nil, nil, err
 	}
 	cmd := exec.CommandContext(ctx, u.path, u.argv(j)...)
 	cmd.Dir, cmd.Env = dir, UVEnvironment(os.Environ(), u.index)
@@ -85,8 +71,27 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 			notes = append(notes, note)
 		}
 	}
-	answer, err = ReadFile(out)
+	answer, err = ReadFile(filepath.Join(dir, "pylock.toml"))
 	return answer, notes, err
+}
+
+// write puts into a directory what uv reads there: the job's files, and the present answer.
+func write(dir string, j lock.Job, project []byte, present string) error {
+	files := map[string][]byte{"pyproject.toml": project}
+	for name, lines := range map[string][]string{placesFile: j.Places, limitsFile: j.Constraints, overridesFile: j.Overrides} {
+		if len(lines) > 0 {
+			files[name] = []byte(strings.Join(lines, "\n") + "\n")
+		}
+	}
+	if old, err := ReadFile(present); err == nil {
+		files["pylock.toml"] = old
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The files beside the pyproject.toml, which has no room for places, and of whose
