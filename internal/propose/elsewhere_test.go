@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/resolver"
 )
 
 // What is found without the build that a pin names, as a page of files has it, is installed
@@ -28,5 +29,29 @@ func TestBuildElsewhere(t *testing.T) {
 		if said := "cluster==1.6.0+pt113cu117 (requirements.txt:1): the index has it in no such build, and cluster==1.6.0 without is installed"; !slices.Contains(a.Said, said) {
 			t.Errorf("%q", a.Said)
 		}
+	}
+}
+
+// What another package requires and has wheels for an older Python alone is no reason to build
+// it: uv says what it found, and that Python is next.
+func TestPythonOfWhatOthersRequire(t *testing.T) {
+	f := files{}
+	f.wheel("lib", "1.0", "py3-none-any", "tok>=1,<2")
+	f.wheel("tok", "1.0", "cp39-cp39-manylinux_2_17_x86_64")
+	f.sdist("tok", "1.0", filepath.Join(t.TempDir(), "ran"), map[string]string{"PKG-INFO": "Metadata-Version: 2.2\nName: tok\nVersion: 1.0\n"})
+	a := propose(t, asks(t, f), request(t, "torch", "lib"))
+	if a.Python != "3.9" || len(a.Build) > 0 || !strings.Contains(strings.Join(a.Said, "\n"), "Python 3.9, not 3.12: tok") {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A framework that stands in a list under both its names is asked for as the list does.
+func TestBothNamesOfAFramework(t *testing.T) {
+	l := &Loop{Framework: func(name string) bool { return name == "ort-gpu" }}
+	c := &resolver.Choice{Ask: map[string]string{"ort": "ort-gpu==1.15.1", "ort-gpu": "ort-gpu==1.18.0"}}
+	a := &Answer{}
+	no := &refusal{"because you require ort-gpu==1.15.1 and ort-gpu==1.18.0, we can conclude that your requirements are unsatisfiable."}
+	if !l.plainly(a, request(t, "ort==1.15.1", "ort-gpu==1.18.0"), c, no) || !slices.Equal(a.Plain, []string{"ort"}) {
+		t.Errorf("%+v", a)
 	}
 }

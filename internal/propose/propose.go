@@ -122,11 +122,16 @@ func (l *Loop) from(ctx context.Context, base *Answer, r resolver.Request) (a *A
 	l.leave(ctx, base, r)
 	var first *Answer
 	pythons := l.pythons(ctx, base, r)
-	strict := pythons[:min(len(pythons), 3)] // what has a wheel for another Python is not built, as long as that one may do
-	for i, python := range append(slices.Clone(strict), pythons...) {
+	strict := min(len(pythons), 3) // what has a wheel for another Python is not built, as long as that one may do
+	var tried []string
+	for i := range strict + len(pythons) {
+		if i == strict {
+			tried = nil
+		}
 		a := base.clone()
-		a.Python = python
-		err := l.at(ctx, a, r, i >= len(strict))
+		a.Python, _ = xslices.Find(l.pythons(ctx, base, r), func(python string) bool { return !slices.Contains(tried, python) }) // what uv said orders them anew
+		tried = append(tried, a.Python)
+		err := l.at(ctx, a, r, i >= strict)
 		if err == nil {
 			l.tell(ctx, a, r)
 			return a, nil, nil
@@ -303,7 +308,20 @@ func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *ref
 			moved = true
 		}
 	}
+	l.learn(r, no)
 	return l.build(ctx, a, r, no.unusable(), no, builds) || moved, ctx.Err()
+}
+
+// learn keeps what others require and uv finds no wheel of for one Python: there may be one for
+// another.
+func (l *Loop) learn(r resolver.Request, no *refusal) {
+	for _, name := range no.unusable() {
+		spec, ok := no.versions(name)
+		known := slices.ContainsFunc(l.bound, func(q pep508.Requirement) bool { return q.Name == name })
+		if ok && !known && !asksFor(r, name) {
+			l.bound = append(l.bound, pep508.Requirement{Name: name, Spec: spec, Text: name + spec.String()})
+		}
+	}
 }
 
 // build adds the packages among names that have to be built: those that have no wheel for

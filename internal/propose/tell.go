@@ -72,7 +72,7 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 		if !pythonAdmits(r.ProjectPython, newer) {
 			continue
 		}
-		for _, q := range r.Requirements {
+		for _, q := range slices.Concat(r.Requirements, l.bound) {
 			if fit := l.shelf.fit(ctx, q.Name, q.Spec, newer); (fit == matrix.FitNone || fit == matrix.FitSource) &&
 				l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitWheel && !family(q.Name) && l.admits(q.Marker, newer) {
 				a.say("Python %s, not %s: %s has no wheel for %s", a.Python, newer, text.Cut(q.Name+q.Spec.String(), 80), newer)

@@ -144,10 +144,16 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 func (l *Loop) plainly(a *Answer, r resolver.Request, c *resolver.Choice, no *refusal) bool {
 	before := len(a.Plain)
 	for _, q := range r.Requirements {
-		if q.From != "" && c.Ask[q.Name] != "" && len(q.Extras) == 0 && l.Framework(q.Name) && no.names(q.Name) {
-			a.Plain = xslices.Add(a.Plain, q.Name)
-			a.say("%s stays as it is asked for: %s does not go with the rest, and on the GPU it may not run", q.Name, c.Ask[q.Name])
+		ask, _ := pep508.Parse(c.Ask[q.Name], "")
+		if q.From == "" || ask.Name == "" || len(q.Extras) > 0 || !l.Framework(ask.Name) || !no.names(q.Name) && !no.names(ask.Name) {
+			continue
 		}
+		a.Plain = xslices.Add(a.Plain, q.Name)
+		if ask.Name != q.Name && asksFor(r, ask.Name) { // its build for the GPU is asked for beside it
+			a.Plain = slices.DeleteFunc(a.Plain, func(name string) bool { return name == ask.Name })
+			return true
+		}
+		a.say("%s stays as it is asked for: %s does not go with the rest, and on the GPU it may not run", q.Name, c.Ask[q.Name])
 	}
 	for _, q := range a.others(a.Brought) {
 		if !family(q.Name) {

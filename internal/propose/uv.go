@@ -132,12 +132,14 @@ func (l *Loop) defaultIndex(ctx context.Context) string {
 var (
 	wheelsRequired = lazy.Regexp("Wheels are required for `([^`]+)`")
 	notThere       = lazy.Regexp(`(?:Because |and )([A-Za-z0-9._-]+) was not found in the package registry`)
-	noUsable       = lazy.Regexp(`([A-Za-z0-9._-]+?)((?:[=<>~]=?)\S+) has no usable wheels`)
+	noUsable       = lazy.Regexp(`([A-Za-z0-9._-]+?)((?:[=<>~]=?)\S+) has no (?:usable wheels|wheels with a matching Python)`)
+	otherTags      = lazy.Regexp("only found wheels for `([^`]+)` \\([^)]*\\) with the following Python (?:ABI|implementation) tags?")
 )
 
 // unusable are the packages that uv names as those without a wheel here.
 func (no *refusal) unusable() []string {
-	return xslices.Once(text.Each(wheelsRequired().FindAllStringSubmatch(no.text, -1), func(m []string) string { return m[1] }))
+	name := func(m []string) string { return m[1] }
+	return xslices.Once(text.Each(wheelsRequired().FindAllStringSubmatch(no.text, -1), name), text.Each(otherTags().FindAllStringSubmatch(no.text, -1), name))
 }
 
 // missing are the packages that uv found on no index.
