@@ -51,6 +51,9 @@ func (c conda) steps(b *builder) error {
 		argv = append(argv, "--channel", channel)
 	}
 	argv = append(argv, "python="+b.choice.Python)
+	if len(b.t.Below)+len(b.t.Places) > 0 || b.t.Editable != "" {
+		argv = append(argv, "pip")
+	}
 	argv = append(argv, b.condaSpecs()...)
 	env := b.src.online(c)
 	if b.choice.CUDA != "" && (b.r.Described || b.h.Driver == nil) {
@@ -59,9 +62,22 @@ func (c conda) steps(b *builder) error {
 	}
 	b.add(plan.Step{ID: "conda", Title: "make a conda environment with torch " + b.choice.Torch, Why: "from " + strings.Join(b.channels(), " and ") + " alone",
 		Run: &plan.Run{Argv: argv, Env: env}})
+	b.below()
 	b.activate()
 	b.prove()
 	return nil
+}
+
+// below adds what pip installs into the environment that conda made, with torch held.
+func (b *builder) below() {
+	b.tool = pip{}
+	held := []string{"torch==" + b.choice.Torch}
+	if len(b.t.Below) > 0 {
+		b.install("", plan.Step{ID: "packages", Title: "install " + strings.Join(b.t.Below, ", "), Why: "by pip, what the project asks of it after conda, with torch held"},
+			nil, slices.Concat(held, b.t.Below))
+	}
+	b.places("", held)
+	b.project("")
 }
 
 // channels are all that the solver may take from. The pytorch channel holds

@@ -56,6 +56,14 @@ func TestConda(t *testing.T) {
 			"conda: /opt/conda/bin/conda install --yes --prefix {gen} --override-channels --offline --channel conda-forge python=3.12 pytorch=2.13.0=cpu*",
 			"verify: verify 2.13.0",
 		}},
+		{"what pip installs after conda", turing, old, resolver.Request{}, plan.Target{Manager: "conda", Below: []string{"einops", "old==1.0"}, Build: []string{"old==1.0"},
+			Places: []string{"tool @ git+https://example.org/tool"}, Editable: "/home/me/x"}, []string{
+			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel pytorch --channel nvidia --channel conda-forge python=3.11 pip pytorch==2.5.1 pytorch-cuda=12.4 mkl<2024.1 torchvision=0.20.1",
+			"packages: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --no-binary old torch==2.5.1 einops old==1.0",
+			"places: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 torch==2.5.1 tool @ git+https://example.org/tool",
+			"project: {gen}/bin/python -I -m pip install --isolated --disable-pip-version-check --no-input --retries 3 --timeout 60 --only-binary :all: --no-deps --editable /home/me/x",
+			"verify: verify 2.5.1", "switch: switch .venv",
+		}},
 		{"the pytorch channel", turing, old, resolver.Request{}, plan.Target{Manager: "conda"}, []string{
 			"conda: /opt/conda/bin/conda create --yes --prefix {gen} --override-channels --channel pytorch --channel nvidia --channel conda-forge python=3.11 pytorch==2.5.1 pytorch-cuda=12.4 mkl<2024.1 torchvision=0.20.1",
 			"verify: verify 2.5.1", "switch: switch .venv",

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/place"
 	"envfix/internal/plan"
@@ -69,6 +70,9 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Request, err = f.wish.AsRequest(described, today(), policyHere); err != nil {
 		return q, w, err
 	}
+	if f.wish.ByFile {
+		f.unlessSolved(&q)
+	}
 	if f.wish.FileCUDA && len(q.Machine.GPUs) == 0 { // a file speaks of its author's machine
 		f.wish.Said = append(f.wish.Said, fmt.Sprintf("the project's file names CUDA %s, which is not followed: there is no GPU", q.Request.CUDA))
 		q.Request.CUDA = ""
@@ -104,6 +108,23 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 		}
 	}
 	return q, w, nil
+}
+
+// unlessSolved takes uv in place of conda, which a project's file chose, where conda has no
+// build that fits and uv has.
+func (f *planFlags) unlessSolved(q *planning.Question) {
+	solved := func(q planning.Question) bool {
+		b, err := q.Brief()
+		return err == nil && b.Decision != resolver.NoSolution
+	}
+	other, wish := *q, f.wish
+	wish.Manager = managers.Usual
+	var err error
+	if other.Request, err = wish.AsRequest(q.Request.Described, today(), policyHere); err != nil || solved(*q) || !solved(other) {
+		return // what is wrong was said of the same files
+	}
+	wish.Said = append(wish.Said, "conda's channels have no build that fits here: uv installs what its file asks for, as far as an index has it")
+	f.wish, *q = wish, other
 }
 
 // remembered is what was asked for when the environment was made: nil for another

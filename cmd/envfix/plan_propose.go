@@ -46,8 +46,11 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		}
 		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: append(f.wish.Unasked(nil, f.target.Closure), fromData+" ("+why+")")}
 		if loopless == nil {
-			a := l.Unresolved(ctx, q.Request, why)
+			r, below := q.Request, append([]pep508.Requirement{}, f.wish.Below()...)
+			r.Requirements = slices.Concat(r.Requirements, below)
+			a := l.Unresolved(ctx, r, why)
 			p.Judged, p.Said = a.Judged(q.Request), append(p.Said, a.Said...)
+			p.Build = a.Builds(below)
 		}
 		return p
 	}
@@ -81,7 +84,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	}
 	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
 		Override: text.Each(l.Override, pep508.Requirement.Line),
-		Build:    text.Each(a.Build, func(s propose.Source) string { return s.Name + "==" + s.Version }),
+		Build:    a.Builds(nil),
 		Limits:   xslices.Once(text.Each(a.Build, func(s propose.Source) []string { return s.Limits })...)}
 }
 

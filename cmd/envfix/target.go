@@ -22,6 +22,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -44,22 +45,22 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	}
 	manager, _ := managers.Find(t.Manager)
 	for _, path := range f.wish.Files {
-		if p, err := project.Read(path); err == nil && manager.Channels == nil { // an error was reported when the request was read
+		if p, err := project.Read(path); err == nil && (manager.Channels == nil || manager.MakesConda()) { // an error was reported when the request was read
 			t.Places = append(t.Places, p.Repositories()...)
 		}
 	}
-	if !manager.Project() {
+	if t.Below = text.Each(f.wish.Below(), pep508.Requirement.Line); !manager.Project() {
 		return t, nil
 	}
 	t.ProjectFile = manager.File
 	if manager.Channels != nil { // it may lie in either, and the plan names which
 		t.ProjectFile = cmp.Or(project.PixiFile(filepath.Dir(t.Dir)), manager.File)
 	}
-	text, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
+	content, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, fail.Wrap(fail.Usage, err, "`--manager uv` installs without a project")
 	}
-	t.Project = text
+	t.Project = content
 	return t, nil
 }
 

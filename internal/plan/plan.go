@@ -106,6 +106,9 @@ type Target struct {
 	// are installed: their code runs then.
 	Places []string `json:"places,omitempty"`
 
+	// Below are requirements that pip installs after what conda does.
+	Below []string `json:"below,omitempty"`
+
 	// Editable is the folder of the project that is installed in place, after what it
 	// requires; "" none.
 	Editable         string `json:"editable,omitempty"`

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/system"
 	"envfix/internal/text"
@@ -30,7 +31,7 @@ func (w *Wish) Environment() error {
 		return nil
 	}
 	content, err := ReadFile(w.Files[i])
-	e, bad := pyproject.ReadEnvironment(content, w.Files[i])
+	e, bad := pyproject.ReadEnvironment(content, w.Files[i], ReadFile)
 	if err != nil || bad != nil {
 		return nil // said where its packages are read
 	}
@@ -38,7 +39,7 @@ func (w *Wish) Environment() error {
 		w.demands = cmp.Or(w.demands, pyproject.MinorPython(e.Python))
 		return nil
 	}
-	if w.Manager == "" {
+	if w.ByFile = w.Manager == ""; w.ByFile {
 		w.Manager = managers.FastestConda(func(program string) bool {
 			_, err := system.Resolve([]string{program}, false)
 			return err == nil
@@ -55,6 +56,19 @@ func (w *Wish) Environment() error {
 			"write its major.minor there, or name it with `--cuda`")
 	}
 	return nil
+}
+
+// conda reports whether one of conda's programs makes the environment.
+func (w *Wish) conda() bool { return slices.Contains(managers.Conda(), w.Manager) }
+
+// Below is what pip installs after what conda does, where conda installs.
+func (w *Wish) Below() (below []pep508.Requirement) {
+	for _, file := range w.Files {
+		if p, err := Read(file); err == nil && w.conda() { // an error is reported where the request is read
+			below = append(below, p.Below...)
+		}
+	}
+	return below
 }
 
 // takeCUDA follows the CUDA of a file, where no flag names one.

@@ -31,8 +31,8 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 	asked, _ := RequirementsOf(w.Arguments)                  // what is wrong with them is said where the request is read
 	asked = append(asked, pep508.Requirement{Name: "torch"}) // it is installed in any case
 	asked = append(asked, w.documented...)
-	if p, err := Read(filepath.Join(dir, followed)); err == nil && followed != "" {
-		asked = append(asked, p.Requirements...)
+	if p, err := Read(filepath.Join(dir, followed) + w.Extras); err == nil && followed != "" {
+		asked = slices.Concat(asked, p.Requirements, p.Below)
 		for _, place := range p.Places {
 			asked = append(asked, pep508.Requirement{Name: place.Package})
 		}

@@ -23,8 +23,10 @@ type Wish struct {
 	Arguments []string
 	Files     []string
 	Dir       string             // the directory of the project that is followed; "" none
+	Extras    string             // of that project, which are asked for: "[dev]"; "" none
 	Home      string             // where that directory will be, where it is a copy in the cache; "" there
 	FileCUDA  bool               // the CUDA is what a project's file names
+	ByFile    bool               // the manager is conda because a project's file is conda's
 	demands   string             // what the followed environment.yml demands of Python; "" nothing
 	Read      string             // which files of the project were read, and which were not followed
 	Lock      *pyproject.OwnLock // what its own tool locked; nil nothing
@@ -117,6 +119,9 @@ func (w Wish) requirements() ([]pep508.Requirement, error) {
 			return nil, err
 		}
 		out = append(out, p.Indexed()...)
+		if !w.conda() {
+			out = append(out, p.Below...)
+		}
 	}
 	return append(out, w.documented...), nil
 }

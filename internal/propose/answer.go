@@ -74,6 +74,16 @@ func (a *Answer) elsewhere(q pep508.Requirement) bool {
 		(v != "" || slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == q.Name }))
 }
 
+// Builds are NAME==VERSION of what has to be built; among: of these alone, where there are any.
+func (a *Answer) Builds(among []pep508.Requirement) (pinned []string) {
+	for _, s := range a.Build {
+		if among == nil || slices.ContainsFunc(among, func(q pep508.Requirement) bool { return q.Name == s.Name }) {
+			pinned = append(pinned, s.Name+"=="+s.Version)
+		}
+	}
+	return pinned
+}
+
 // Pins are the versions that the installer is held to: all that uv found but torch's own
 // family and the libraries of CUDA, of which the build decides and the matrix chooses it.
 func (a *Answer) Pins() (pins []string) {

@@ -28,10 +28,10 @@ var torchNames = []string{"pytorch", "pytorch-gpu", "pytorch-cpu"}
 var cudaNames = []string{"pytorch-cuda", "cuda-version", "cudatoolkit"}
 
 // ReadEnvironment reads an environment.yml: its Python, its CUDA, and its packages in
-// pip's names. What stands below `pip:` is not conda's to install, and noted, unless torch
-// stands there alone: then that part is what is asked for. Its error
-// names the file and what was wrong.
-func ReadEnvironment(content []byte, name string) (*Environment, error) {
+// pip's names. What stands below `pip:` comes after conda's, unless torch stands there alone:
+// then that part is what is asked for. open reads the lists that it names; nil: none. Its
+// error names the file and what was wrong.
+func ReadEnvironment(content []byte, name string, open func(path string) ([]byte, error)) (*Environment, error) {
 	var d struct {
 		Channels     []string `yaml:"channels"`
 		Dependencies []any    `yaml:"dependencies"`
@@ -51,13 +51,14 @@ func ReadEnvironment(content []byte, name string) (*Environment, error) {
 				return nil, err
 			}
 		case map[string]any:
-			pip = append(pip, text.Each(anyList(v["pip"]), func(line any) string { return str(line) })...)
+			pip = append(pip, text.Each(anyList(v["pip"]), str)...)
+			delete(v, "pip")
 			e.below(v, name)
 		default:
 			return nil, fmt.Errorf("%s: dependencies: %s is neither a package nor a list below `pip:`", name, text.Cut(fmt.Sprint(item), 60))
 		}
 	}
-	e.follow(pip, name)
+	e.follow(pip, name, open)
 	if other := slices.DeleteFunc(slices.Clone(d.Channels), ours); len(other) > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("%s: the channel %s is not followed: torch comes from conda-forge, or from the channel pytorch up to 2.5.1",
 			name, text.Cut(strings.Join(other, ", "), 100)))
@@ -145,11 +146,16 @@ func (e *Environment) add(spec, file string) error {
 	return nil
 }
 
-// follow takes pip's part in place of conda's, where torch stands there alone.
-func (e *Environment) follow(lines []string, name string) {
+// follow takes pip's part in place of conda's, where torch stands there alone, else after it.
+func (e *Environment) follow(lines []string, name string, open func(path string) ([]byte, error)) {
 	torch := func(q pep508.Requirement) bool { return q.Name == "torch" }
-	below, err := ReadRequirements([]byte(strings.Join(lines, "\n")), name, nil)
-	if err != nil || slices.ContainsFunc(e.Requirements, torch) || !slices.ContainsFunc(below.Requirements, torch) {
+	below, err := ReadRequirements([]byte(strings.Join(lines, "\n")), name, open)
+	if err != nil {
+		e.below(map[string]any{"pip": text.Each(lines, func(line string) any { return line })}, name)
+		return
+	}
+	if slices.ContainsFunc(e.Requirements, torch) || !slices.ContainsFunc(below.Requirements, torch) {
+		e.Below, e.Places, e.Notes = below.Indexed(), below.Places, append(e.Notes, below.Notes...)
 		return
 	}
 	names := text.Each(e.Requirements, func(q pep508.Requirement) string { return q.Text })

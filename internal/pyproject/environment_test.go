@@ -3,6 +3,9 @@ package pyproject
 import (
 	"strings"
 	"testing"
+
+	"envfix/internal/pep508"
+	"envfix/internal/text"
 )
 
 func TestReadEnvironment(t *testing.T) {
@@ -23,7 +26,7 @@ func TestReadEnvironment(t *testing.T) {
 		{"pytorch-gpu>=2.10", "torch>=2.10"},
 		{"pytorch=2.12=cuda*", "torch==2.12"},
 	} {
-		e, err := ReadEnvironment([]byte("dependencies:\n- "+c.dependency+"\n"), "environment.yml")
+		e, err := ReadEnvironment([]byte("dependencies:\n- "+c.dependency+"\n"), "environment.yml", nil)
 		if err != nil || len(e.Requirements) != 1 {
 			t.Errorf("%q: %v, %v", c.dependency, e, err)
 			continue
@@ -36,14 +39,14 @@ func TestReadEnvironment(t *testing.T) {
 
 // A version that pip cannot read is that of a library of conda's: it stops nothing.
 func TestVersionOfCondaAlone(t *testing.T) {
-	e, err := ReadEnvironment([]byte("dependencies: [pytorch=2.5, jpeg=9e=h0b41bf4_3, a=1|=2]\n"), "environment.yml")
+	e, err := ReadEnvironment([]byte("dependencies: [pytorch=2.5, jpeg=9e=h0b41bf4_3, a=1|=2]\n"), "environment.yml", nil)
 	if err != nil || len(e.Requirements) != 1 || !strings.Contains(strings.Join(e.Notes, " "), `"jpeg=9e=h0b41bf4_3" is a version of conda's alone`) {
 		t.Errorf("%v, %v", e, err)
 	}
 }
 
 func TestReadEnvironmentWhole(t *testing.T) {
-	text := `name: work
+	whole := `name: work
 channels: [pytorch, nvidia, conda-forge, bioconda]
 dependencies:
   - python=3.11
@@ -53,7 +56,7 @@ dependencies:
   - pip
   - pip: [rich, "einops>=0.8"]
 `
-	e, err := ReadEnvironment([]byte(text), "environment.yml")
+	e, err := ReadEnvironment([]byte(whole), "environment.yml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,16 +64,14 @@ dependencies:
 		t.Errorf("%+v", e)
 	}
 	notes := strings.Join(e.Notes, "\n")
-	for _, part := range []string{"bioconda", "rich einops>=0.8"} {
-		if !strings.Contains(notes, part) {
-			t.Errorf("no %q in %q", part, notes)
-		}
+	if !strings.Contains(notes, "bioconda") || strings.Join(text.Each(e.Below, pep508.Requirement.Line), " ") != "rich einops>=0.8" {
+		t.Errorf("%v, %q", e.Below, notes)
 	}
-	if e, err := ReadEnvironment([]byte("dependencies: [cpuonly, pytorch]"), "x"); err != nil || !e.CPU {
+	if e, err := ReadEnvironment([]byte("dependencies: [cpuonly, pytorch]"), "x", nil); err != nil || !e.CPU {
 		t.Errorf("cpuonly: %+v, %v", e, err)
 	}
 	for _, bad := range []string{"dependencies: [1", "dependencies: [7]", "dependencies: ['a b c d>=']", "dependencies: ['a=1<2']", "dependencies: x"} {
-		if _, err := ReadEnvironment([]byte(bad), "environment.yml"); err == nil || !strings.Contains(err.Error(), "environment.yml") {
+		if _, err := ReadEnvironment([]byte(bad), "environment.yml", nil); err == nil || !strings.Contains(err.Error(), "environment.yml") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

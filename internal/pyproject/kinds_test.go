@@ -164,11 +164,11 @@ func TestProjectTools(t *testing.T) {
 // What conda writes: a patch release of Python, a toolkit, three numbers of CUDA, a list
 // of `conda list --export`, files of the machine that built a package.
 func TestCondaForms(t *testing.T) {
-	e, err := ReadEnvironment([]byte("dependencies: [python=3.7.13, cuda, pytorch=2.1, pytorch-cuda=11.7.0, pip: [x]]"), "environment.yml")
+	e, err := ReadEnvironment([]byte("dependencies: [python=3.7.13, cuda, pytorch=2.1, pytorch-cuda=11.7.0, pip: [x]]"), "environment.yml", nil)
 	if err != nil || MinorPython(e.Python) != "==3.7.*" || e.CUDA != "11.7" || texts(&e.Project) != "torch==2.1.*" {
 		t.Errorf("%q %q %q %v", e.Python, e.CUDA, texts(&e.Project), err)
 	}
-	e, err = ReadEnvironment([]byte("dependencies: [python=3.9, ffmpeg, pip: [torch==1.13.1, einops]]"), "environment.yml")
+	e, err = ReadEnvironment([]byte("dependencies: [python=3.9, ffmpeg, pip: [torch==1.13.1, einops]]"), "environment.yml", nil)
 	if err != nil || !e.Pip || texts(&e.Project) != "torch==1.13.1 | einops" || !strings.Contains(strings.Join(e.Notes, " "), "ffmpeg") {
 		t.Errorf("%v %q %q %v", e.Pip, texts(&e.Project), e.Notes, err)
 	}

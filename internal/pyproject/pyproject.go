@@ -31,13 +31,14 @@ const maxFile = 1 << 20
 type Project struct {
 	Name         string // as it calls itself; "" it does not, or that is computed
 	Requirements []pep508.Requirement
-	Python       string   // requires-python, or the content of .python-version
-	Groups       []string // dependency groups and extras that it defines, sorted
-	Extras       []string // those of them that are extras, normalised
-	Indexes      []Index  // indexes that it names
-	Sources      []Source // packages that it takes from somewhere in particular
-	Notes        []string // what was not followed, and why
-	Hashed       bool     // its lines name the hashes of files: it lists all that an environment is to hold
+	Below        []pep508.Requirement // what pip installs after what conda does
+	Python       string               // requires-python, or the content of .python-version
+	Groups       []string             // dependency groups and extras that it defines, sorted
+	Extras       []string             // those of them that are extras, normalised
+	Indexes      []Index              // indexes that it names
+	Sources      []Source             // packages that it takes from somewhere in particular
+	Notes        []string             // what was not followed, and why
+	Hashed       bool                 // its lines name the hashes of files: it lists all that an environment is to hold
 
 	Limits     []pep508.Requirement // constraints: they limit a package that is asked for and ask for none
 	Overrides  []pep508.Requirement // uv's: what stands here replaces what other packages say

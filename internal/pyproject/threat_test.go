@@ -32,7 +32,7 @@ func TestThreat16ProjectFiles(t *testing.T) {
 		"deep blocks":         "dependencies:\n" + strings.Repeat("- ", 400_000) + "\n",
 		"larger than allowed": "name: " + strings.Repeat("x", maxFile),
 	} {
-		if _, err := ReadEnvironment([]byte(content), "environment.yml"); err == nil {
+		if _, err := ReadEnvironment([]byte(content), "environment.yml", nil); err == nil {
 			t.Errorf("environment.yml, %s: no error", name)
 		} else if len(err.Error()) > 500 {
 			t.Errorf("environment.yml, %s: an error of %d bytes", name, len(err.Error()))

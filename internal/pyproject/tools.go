@@ -34,7 +34,7 @@ func Read(content []byte, name string, open Opener, groups ...string) (*Project,
 		}
 		return p, err
 	case strings.HasSuffix(base, ".yml"), strings.HasSuffix(base, ".yaml"):
-		return asProject(ReadEnvironment(content, name))
+		return asProject(ReadEnvironment(content, name, open))
 	}
 	return ReadRequirements(content, name, open)
 }
