@@ -142,8 +142,8 @@ func (k *look) message(t *trial, n int) {
 	if k.matched || k.harmless() || r.count[n] > 1000 || k.joined && r.count[n] > 0 {
 		return
 	}
-	if k.below && !troubled().MatchString(k.text) && !quiet().MatchString(r.k.Messages[n].Example) {
-		return // it speaks of a fault
+	if !quiet().MatchString(r.k.Messages[n].Example) && (quiet().MatchString(k.text) || k.below && !troubled().MatchString(k.text)) {
+		return // what its program does not call a fault is none, unless the message is known as such a line
 	}
 	m := r.match(t, k.text)
 	if m == nil || supposed(k.text, m[0]) || k.code || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
@@ -182,7 +182,7 @@ var (
 // after the time, who speaks.
 const (
 	before  = `(?:\w{3} +\d+ [\d:]{8} \S+ \S+: )?(?:\([^()]{1,40}\) ?)?`
-	speaker = `(?:\[?[\w.]{1,40}\]? ?[:|-] ?)?`
+	speaker = `(?:\[?[\w.-]{1,40}(?: [\w.-]{1,20})?\]? *[:|-] ?)?`
 )
 
 // Warned reports whether a line is one that its program calls a warning.
