@@ -68,9 +68,10 @@ type StartFault struct {
 const (
 	StartUnread  = "unread"  // Python cannot decode it, and ends
 	StartEnds    = "ends"    // it ends Python, whatever happens
-	StartHides   = "hides"   // it puts nothing in the place of a module, and names torch
+	StartHides   = "hides"   // it puts nothing in the place of a module that torch imports
 	StartUnfound = "unfound" // it imports a module that is not there
-	StartHooks   = "hooks"   // it works on how Python imports, and names torch
+	StartNarrows = "narrows" // it narrows where Python looks, how deep it calls or how much it may use
+	StartHooks   = "hooks"   // it works on how Python imports, and names what torch imports
 )
 
 // A Variable is one that is set, and where.
@@ -104,7 +105,9 @@ type DistFiles struct {
 	Libraries []string // that it brings, as RECORD lists them
 	ABI       string   // the Python or the platform that its machine code is for, where that is another's: "cp312", "macosx_11_0_arm64"
 	Resized   []string // libraries of another size than RECORD says, sources that are cut off; a few of them
+	Damaged   bool     // some of Resized are libraries of that size and of another hash
 	Rewritten []string // sources that are not those that were installed, though whole; a few of them
+	Cut       []string // byte code of it that was not written to its end; a few of them
 	Barred    string   // a file of it that this user may not read, or a directory that he may not enter; "" none
 	Backend   string   // the module that torch loads for it when it is imported, where that is not there
 	Closed    []string // programs that may not be started

@@ -172,8 +172,13 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 	case d.Record != "":
 		t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
 		t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
-	case len(d.Resized) > 0, len(d.Rewritten) > 0:
+	case len(d.Resized) > 0, len(d.Rewritten) > 0 && len(d.Cut) == 0:
 		t.changed(d)
+	case len(d.Cut) > 0:
+		t.proof, t.conda = evidence.Proven, []string{"`" + text.Command(append([]string{"rm"}, d.Cut...)...) + "`: Python compiles it again",
+			"or `pip install --force-reinstall --no-deps " + t.again + "`"}
+		t.said = []evidence.Quote{evidence.Fact("%s", d.Cut[0])}
+		t.text = fmt.Sprintf("byte code of %s %s is cut off, %s: importing it fails (EOFError: marshal data too short)", d.Name, d.Version, path.Base(d.Cut[0]))
 	case len(d.Closed) > 0:
 		t.soft, t.conda = true, []string{
 			"`" + text.Command(append([]string{"chmod", "+x"}, d.Closed...)...) + "`",
@@ -202,7 +207,10 @@ func (t *trouble) changed(d machine.DistFiles) {
 	}
 	t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
 	t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
-	if strings.HasSuffix(d.Resized[0], ".py") {
+	if d.Damaged {
+		t.text = fmt.Sprintf("%s of %s %s was written to after it was installed, and is not what its RECORD says: it is damaged, or of another build", short(d.Resized[0]), d.Name, d.Version)
+	}
+	if strings.HasSuffix(d.Resized[0], ".py") || path.Base(d.Resized[0]) == "METADATA" {
 		t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds what Python does not read: the disk was full, the power went, or somebody changed it",
 			short(d.Resized[0]), d.Name, d.Version)
 	}

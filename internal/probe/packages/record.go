@@ -1,15 +1,10 @@
 package packages
 
 import (
-	"bytes"
-	"errors"
-	"io/fs"
-	"os"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -29,6 +24,7 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 		read[d.Info] = d
 	}
 	imported, abi := python.Needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
+	tag := python.Tag(e.Python)
 	return sysroot.Each(infos, func(info string) machine.DistFiles {
 		d, ok := read[info]
 		if !ok {
@@ -51,7 +47,7 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 			f.ABI = platform
 		}
 		if python.TorchSet().MatchString(d.Name) || imported[d.Name] || d.Name == "numpy" {
-			checkRecord(h, &f, info)
+			checkRecord(h, &f, info, tag)
 		}
 		return f
 	})
@@ -96,8 +92,8 @@ const emptyHash = "sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
 
 // checkRecord compares RECORD with the disk: every file by existence, libraries and sources by
 // size too; nothing is hashed. What conda installs has other sizes than the wheel
-// that it was made of, so sizes count for pip and uv alone.
-func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
+// that it was made of, so sizes count for pip and uv alone. tag is of the Python whose byte code counts.
+func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	byPip := d.Installer == "pip" || d.Installer == "uv"
 	data := h.Bytes(info+"/RECORD", sysroot.MaxFile)
 	if len(data) == 0 {
@@ -108,7 +104,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 	}
 	site, own := path.Dir(info), path.Base(info)+"/RECORD"
 	var itself bool
-	c := comparison{h, d, modified(h, info+"/RECORD").Add(settled), byPip, map[string]map[string]bool{}, 0}
+	c := comparison{h: h, d: d, after: modified(h, info+"/RECORD").Add(settled), byPip: byPip, dirs: map[string]map[string]bool{}}
 	for _, f := range machine.ReadRecord(data) {
 		switch {
 		case f.Path == own:
@@ -125,6 +121,8 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 		}
 		c.compare(site+"/"+path.Clean(f.Path), f)
 	}
+	c.youngLibraries()
+	c.byteCode(tag)
 	if !itself && byPip { // it lists itself, by its specification
 		d.Record = "cut off"
 	}
@@ -140,159 +138,6 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info string) {
 // isLibrary reports whether a file is machine code.
 func isLibrary(file string) bool {
 	return strings.Contains(path.Base(file), ".so") || strings.HasSuffix(file, ".dll") || strings.HasSuffix(file, ".pyd") || strings.HasSuffix(file, ".dylib")
-}
-
-// A comparison is that of one distribution's RECORD with the disk.
-type comparison struct {
-	h     *sysroot.Host
-	d     *machine.DistFiles
-	after time.Time // what is younger was written to since
-	byPip bool
-	dirs  map[string]map[string]bool // the names in each directory
-	read  int                        // sources that were read for their hash
-}
-
-func (c *comparison) compare(file string, f machine.RecordFile) {
-	dir, name := path.Split(file)
-	names := c.names(dir)
-	switch {
-	case !names[name] && (len(names) > 0 || !c.h.Exists(file)): // a directory may be one that cannot be listed
-		c.absent(file)
-	case path.Base(dir) == "bin" && c.h.Root == "" && c.h.OS != "windows" && path.Ext(name) == "" && !c.h.IsProgram(file) &&
-		python.TorchSet().MatchString(c.d.Name):
-		c.d.Closed = append(c.d.Closed, text.Printable(file))
-	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file)):
-		c.content(file, f)
-	}
-}
-
-// names are those in a directory: one directory costs less than a question for each of its files.
-func (c *comparison) names(dir string) map[string]bool {
-	names, read := c.dirs[dir]
-	if !read {
-		names = map[string]bool{}
-		for _, name := range c.h.Unsorted(dir) {
-			names[name] = true
-		}
-		c.dirs[dir] = names
-	}
-	return names
-}
-
-// absent notes a file that is not there, or that this user may not see.
-func (c *comparison) absent(file string) {
-	for at := file; refused(os.Stat(c.h.Real(at))); at = path.Dir(at) {
-		c.d.Barred = text.Printable(path.Dir(at))
-	}
-	c.d.Absent++
-	if n := len(c.d.Missing); n < 100 || isLibrary(file) && n < 1000 {
-		c.d.Missing = append(c.d.Missing, text.Printable(file))
-	}
-}
-
-// content notes a file that is not as it was installed, or that this user may not read.
-func (c *comparison) content(file string, f machine.RecordFile) {
-	i, err := os.Stat(c.h.Real(file))
-	switch depth := strings.Count(file[len(path.Dir(c.d.Info)):], "/"); {
-	case err != nil:
-	case altered(c.h, file, i, f.Size, depth):
-		c.d.Resized = append(c.d.Resized, text.Printable(file))
-	case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(c.h.Real(file))): // few are closed to others
-		c.d.Barred, c.d.Absent = text.Printable(file), c.d.Absent+1
-	case depth <= 3 && isSource(file) && i.ModTime().After(c.after):
-		c.rewritten(file, f.Hash)
-	}
-}
-
-// refused reports whether a question about a file was: this user may not read it, or not enter a directory above it.
-func refused[T any](_ T, err error) bool { return errors.Is(err, fs.ErrPermission) }
-
-// mostRead bounds the sources whose hashes are taken: a copy that kept no times has all of them younger.
-const mostRead = 100
-
-// rewritten looks at a source that importing the package may run, and that was written to after it was installed.
-func (c *comparison) rewritten(file, hash string) {
-	sum, known := strings.CutPrefix(hash, "sha256=")
-	if !known || c.read == mostRead {
-		return
-	}
-	c.read++
-	switch code := c.h.Bytes(file, sysroot.MaxFile); {
-	case digest(code) == sum:
-	case closes(code):
-		c.d.Rewritten = append(c.d.Rewritten, text.Printable(file))
-	default:
-		c.d.Resized = append(c.d.Resized, text.Printable(file))
-	}
-}
-
-// closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, and
-// it holds no marks of a merge.
-func closes(code []byte) bool {
-	var open []byte
-	for i := 0; i < len(code); i++ {
-		switch b := code[i]; b {
-		case 0:
-			return false
-		case '#':
-			for i+1 < len(code) && code[i+1] != '\n' {
-				i++
-			}
-		case '"', '\'':
-			n := quoted(code[i:])
-			if n == 0 {
-				return false
-			}
-			i += n - 1
-		case '(', '[', '{':
-			open = append(open, b)
-		case ')', ']', '}':
-			if len(open) == 0 || b-open[len(open)-1] > 2 { // each stands one or two after its partner
-				return false
-			}
-			open = open[:len(open)-1]
-		}
-	}
-	return len(open) == 0 && !bytes.Contains(code, []byte("\n<<<<<<< "))
-}
-
-// quoted is how long the string of Python is that code begins with, its quotes included; 0 it does not end.
-func quoted(code []byte) int {
-	quote := code[:1]
-	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(code, triple) {
-		quote = triple
-	}
-	for i := len(quote); i < len(code); i++ {
-		switch {
-		case bytes.HasPrefix(code[i:], quote):
-			return i + len(quote)
-		case code[i] == '\\':
-			i++
-		case code[i] == '\n' && len(quote) == 1:
-			return 0
-		}
-	}
-	return 0
-}
-
-func isSource(file string) bool {
-	return strings.HasSuffix(file, ".py") && !strings.Contains(file, "/test")
-}
-
-// block is what a file is written by: one that was cut off ends with a whole one.
-const block = 4096
-
-// altered reports whether a file is not the one of that size which was installed: a library of
-// another size; a source that is empty or cut off, which somebody's own changes are not, or
-// that holds zeros after a loss of power. Those that are deep in a package are not opened.
-func altered(h *sysroot.Host, file string, i os.FileInfo, size int64, depth int) bool {
-	switch {
-	case !isSource(file):
-		return isLibrary(file) && size != i.Size()
-	case i.Size() < size:
-		return i.Size()%block == 0
-	}
-	return depth <= 2 && bytes.HasPrefix(h.Bytes(file, 1), []byte{0})
 }
 
 // variants end the names of packages that are one for several kinds of machines.

@@ -1,6 +1,8 @@
 package packages
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"os"
 	"slices"
 	"strings"
@@ -62,11 +64,11 @@ func TestRewritten(t *testing.T) {
 	const info, whole = "/s/torch-2.15.0.dist-info", "x = 1\n"
 	files := map[string]string{
 		"same": whole, "mine": "x = (1,\n     \"]\")  # 'mine\n", "doc": "'''it's \\''' {\n'''\n", "cut": "x = (1,\n", "merge": "x\n<<<<<<< HEAD\n",
-		"quote": "x = 'it\n", "wrong": "x = (1]\n", "old": "y = (", "a/b/c/deep": "y = (",
+		"quote": "x = 'it\n", "wrong": "x = (1]\n", "old": "y = (\n", "a/b/c/deep": "y = (", "ends": "x = 1\r\n",
 	}
 	root, record := t.TempDir(), ""
 	for name, code := range files {
-		record += "torch/" + name + ".py,sha256=" + digest([]byte(whole)) + ",1\n"
+		record += "torch/" + name + ".py,sha256=" + digest([]byte(whole)) + ",6\n"
 		testenv.Write(t, root+"/s/torch/"+name+".py", code)
 	}
 	testenv.Write(t, root+info+"/RECORD", record)
@@ -77,13 +79,13 @@ func TestRewritten(t *testing.T) {
 		}
 	}
 	d := machine.DistFiles{Info: info, Installer: "uv"}
-	checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, info)
+	checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, info, "")
 	slices.Sort(d.Rewritten)
 	slices.Sort(d.Resized)
 	if want := []string{"/s/torch/doc.py", "/s/torch/mine.py"}; !slices.Equal(d.Rewritten, want) {
 		t.Errorf("rewritten: %v, want %v", d.Rewritten, want)
 	}
-	if want := []string{"/s/torch/cut.py", "/s/torch/merge.py", "/s/torch/quote.py", "/s/torch/wrong.py"}; !slices.Equal(d.Resized, want) {
+	if want := []string{"/s/torch/a/b/c/deep.py", "/s/torch/cut.py", "/s/torch/merge.py", "/s/torch/quote.py", "/s/torch/wrong.py"}; !slices.Equal(d.Resized, want) {
 		t.Errorf("not to be read: %v, want %v", d.Resized, want)
 	}
 }
@@ -97,6 +99,63 @@ func TestBackend(t *testing.T) {
 		h := sysroot.New(sysroot.Options{Root: testenv.Tree(t, map[string]string{"i/entry_points.txt": text}), OS: "linux"})
 		if got := python.Backend(h, "/i"); got != want {
 			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// Byte code that was cut off, and that Python takes for its source's, is told; what it compiles anew is not.
+func TestByteCode(t *testing.T) {
+	// compile("x = 1", "x.py", "exec") of Python 3.11, as marshal writes it.
+	whole, err := hex.DecodeString("630000000000000000000000000100000000000000f30a000000970064005a00640153002902e9010000004e2901da0178a900f300000000fa04782e7079fa083c6d6f64756c653e" +
+		"720600000001000000730e000000f003010101d804058001800180017204000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	then := time.Unix(1700000000, 0)
+	header := append([]byte{0xa7, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0}, binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(then.Unix())), 5)...)
+	stale := append(slices.Clone(header[:8]), 0, 0, 0, 0, 5, 0, 0, 0)
+	for name, code := range map[string][]byte{
+		"whole": append(slices.Clone(header), whole...), "cut": append(slices.Clone(header), whole[:30]...), "stale": append(stale, whole[:30]...), "short": header[:9],
+		"other": append(slices.Clone(header), whole[:30]...),
+	} {
+		tag := map[bool]string{true: "cpython-310", false: "cpython-311"}[name == "other"]
+		testenv.Write(t, root+"/s/torch/__pycache__/"+name+"."+tag+".pyc", string(code))
+		testenv.Write(t, root+"/s/torch/"+name+".py", "x = 1")
+		if err := os.Chtimes(root+"/s/torch/"+name+".py", then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Write(t, root+"/s/torch-2.15.0.dist-info/RECORD", "torch/whole.py,,\ntorch-2.15.0.dist-info/RECORD,,\n")
+	d := machine.DistFiles{Info: "/s/torch-2.15.0.dist-info", Installer: "uv"}
+	checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, d.Info, "cpython-311")
+	if want := []string{"/s/torch/__pycache__/cut.cpython-311.pyc"}; !slices.Equal(d.Cut, want) {
+		t.Errorf("cut off: %v, want %v", d.Cut, want)
+	}
+}
+
+// A library that alone was written to since is read for its hash; where all were, none is.
+func TestYoungLibraries(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		root, record := t.TempDir(), ""
+		long := time.Now().Add(-time.Hour)
+		for _, name := range []string{"a", "b", "c", "d"} {
+			record += "torch/lib" + name + ".so,sha256=" + digest([]byte("ELF "+name)) + ",5\n"
+			testenv.Write(t, root+"/s/torch/lib"+name+".so", "ELF "+map[bool]string{true: "x", false: name}[name == "d"])
+		}
+		testenv.Write(t, root+"/s/torch-2.15.0.dist-info/RECORD", record)
+		for _, file := range []string{"torch/liba.so", "torch/libb.so", "torch/libc.so", "torch-2.15.0.dist-info/RECORD"} {
+			if err := os.Chtimes(root+"/s/"+file, long, long); err != nil && !all {
+				t.Fatal(err)
+			}
+			if all && strings.HasSuffix(file, ".so") {
+				_ = os.Chtimes(root+"/s/"+file, time.Now(), time.Now())
+			}
+		}
+		d := machine.DistFiles{Info: "/s/torch-2.15.0.dist-info", Installer: "uv"}
+		checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, d.Info, "")
+		if len(d.Resized) == 0 != all {
+			t.Errorf("all young %v: %v", all, d.Resized)
 		}
 	}
 }

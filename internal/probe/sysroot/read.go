@@ -14,6 +14,9 @@ import (
 // is none.
 func ReadFile(path string, limit int64) []byte { return readFrom(path, 0, limit) }
 
+// ReadTail returns the last part of a regular file; nil where there is none.
+func ReadTail(path string, limit int64) []byte { return readFrom(path, -limit, limit) }
+
 // readFrom is ReadFile from so many bytes before the end on; 0 is the beginning. O_NONBLOCK: a FIFO in its place must not stall us.
 func readFrom(path string, from, limit int64) []byte {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

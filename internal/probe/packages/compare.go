@@ -1,0 +1,188 @@
+package packages
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"envfix/internal/machine"
+	"envfix/internal/probe/python"
+	"envfix/internal/probe/sysroot"
+	"envfix/internal/text"
+)
+
+// A comparison is that of one distribution's RECORD with the disk.
+type comparison struct {
+	h     *sysroot.Host
+	d     *machine.DistFiles
+	after time.Time // what is younger was written to since
+	byPip bool
+	dirs  map[string]map[string]bool // the names in each directory
+	read  int                        // sources that were read for their hash
+	young []machine.RecordFile       // libraries that were written to since
+}
+
+func (c *comparison) compare(file string, f machine.RecordFile) {
+	dir, name := path.Split(file)
+	names := c.names(dir)
+	switch {
+	case !names[name] && (len(names) > 0 || !c.h.Exists(file)): // a directory may be one that cannot be listed
+		c.absent(file)
+	case path.Base(dir) == "bin" && c.h.Root == "" && c.h.OS != "windows" && path.Ext(name) == "" && !c.h.IsProgram(file) &&
+		python.TorchSet().MatchString(c.d.Name):
+		c.d.Closed = append(c.d.Closed, text.Printable(file))
+	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file) || isMetadata(file)):
+		c.content(file, f)
+	}
+}
+
+// names are those in a directory: one directory costs less than a question for each of its files.
+func (c *comparison) names(dir string) map[string]bool {
+	names, read := c.dirs[dir]
+	if !read {
+		names = map[string]bool{}
+		for _, name := range c.h.Unsorted(dir) {
+			names[name] = true
+		}
+		c.dirs[dir] = names
+	}
+	return names
+}
+
+// absent notes a file that is not there, or that this user may not see.
+func (c *comparison) absent(file string) {
+	for at := file; refused(os.Stat(c.h.Real(at))); at = path.Dir(at) {
+		c.d.Barred = text.Printable(path.Dir(at))
+	}
+	c.d.Absent++
+	if n := len(c.d.Missing); n < 100 || isLibrary(file) && n < 1000 {
+		c.d.Missing = append(c.d.Missing, text.Printable(file))
+	}
+}
+
+// content notes a file that is not as it was installed, or that this user may not read.
+func (c *comparison) content(file string, f machine.RecordFile) {
+	i, err := os.Stat(c.h.Real(file))
+	switch depth := strings.Count(file[len(path.Dir(c.d.Info)):], "/"); {
+	case err != nil:
+	case altered(c.h, file, i, f.Size, depth):
+		c.d.Resized = append(c.d.Resized, text.Printable(file))
+	case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(c.h.Real(file))): // few are closed to others
+		c.d.Barred, c.d.Absent = text.Printable(file), c.d.Absent+1
+	case isSource(file) && (i.Size() != f.Size || i.ModTime().After(c.after)):
+		c.rewritten(file, f.Hash)
+	case isLibrary(file) && i.ModTime().After(c.after):
+		c.young = append(c.young, f)
+	}
+}
+
+// youngLibraries reads for their hashes the libraries that were written to after their package was
+// installed, where that are few: of a copy that kept no times all are.
+func (c *comparison) youngLibraries() {
+	for _, f := range c.young {
+		file, sum := path.Dir(c.d.Info)+"/"+path.Clean(f.Path), strings.TrimPrefix(f.Hash, "sha256=")
+		if len(c.young) <= 2 && f.Size < mostHashed && sum != f.Hash && !hashed(c.h.Real(file), sum) {
+			c.d.Resized, c.d.Damaged = append(c.d.Resized, text.Printable(file)), true
+		}
+	}
+}
+
+// refused reports whether a question about a file was: this user may not read it, or not enter a directory above it.
+func refused[T any](_ T, err error) bool { return errors.Is(err, fs.ErrPermission) }
+
+// mostRead bounds the sources whose hashes are taken: a copy that kept no times has all of them younger (torch: 2500, 18 MB).
+const mostRead = 4000
+
+// rewritten looks at a source that has another size, or was written to after it was installed. Other ends of lines change nothing.
+func (c *comparison) rewritten(file, hash string) {
+	sum, known := strings.CutPrefix(hash, "sha256=")
+	if !known || len(sum) != len(emptyHash)-len("sha256=") || c.read == mostRead || len(c.d.Rewritten) == sysroot.MaxNamed {
+		return
+	}
+	c.read++
+	switch code := c.h.Bytes(file, sysroot.MaxFile); {
+	case digest(code) == sum, digest(bytes.ReplaceAll(code, []byte("\r\n"), []byte("\n"))) == sum:
+	case closes(code):
+		c.d.Rewritten = append(c.d.Rewritten, text.Printable(file))
+	default:
+		c.d.Resized = append(c.d.Resized, text.Printable(file))
+	}
+}
+
+// closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, and
+// it holds no marks of a merge.
+func closes(code []byte) bool {
+	var open []byte
+	for i := 0; i < len(code); i++ {
+		switch b := code[i]; b {
+		case 0:
+			return false
+		case '#':
+			for i+1 < len(code) && code[i+1] != '\n' {
+				i++
+			}
+		case '"', '\'':
+			n := quoted(code[i:])
+			if n == 0 {
+				return false
+			}
+			i += n - 1
+		case '(', '[', '{':
+			open = append(open, b)
+		case ')', ']', '}':
+			if len(open) == 0 || b-open[len(open)-1] > 2 { // each stands one or two after its partner
+				return false
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return len(open) == 0 && !bytes.Contains(code, []byte("\n<<<<<<< "))
+}
+
+// quoted is how long the string of Python is that code begins with, its quotes included; 0 it does not end.
+func quoted(code []byte) int {
+	quote := code[:1]
+	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(code, triple) {
+		quote = triple
+	}
+	for i := len(quote); i < len(code); i++ {
+		switch {
+		case bytes.HasPrefix(code[i:], quote):
+			return i + len(quote)
+		case code[i] == '\\':
+			i++
+		case code[i] == '\n' && len(quote) == 1:
+			return 0
+		}
+	}
+	return 0
+}
+
+// isMetadata reports whether a file describes a distribution: what asks for its version fails where it is empty.
+func isMetadata(file string) bool { return strings.HasSuffix(file, ".dist-info/METADATA") }
+
+func isSource(file string) bool {
+	return strings.HasSuffix(file, ".py") && !strings.Contains(file, "/test")
+}
+
+// block is what a file is written by: one that was cut off ends with a whole one.
+const block = 4096
+
+// altered reports whether a file is not the one of that size which was installed: a library of
+// another size; a source that is empty or cut off, which somebody's own changes are not, or
+// that holds zeros after a loss of power. Those that are deep in a package are not opened.
+func altered(h *sysroot.Host, file string, i os.FileInfo, size int64, depth int) bool {
+	switch {
+	case isMetadata(file):
+		return i.Size() < size
+	case !isSource(file):
+		return isLibrary(file) && size != i.Size()
+	case i.Size() < size:
+		return i.Size()%block == 0
+	}
+	return depth <= 2 && bytes.HasPrefix(h.Bytes(file, 1), []byte{0})
+}
