@@ -194,6 +194,14 @@ var liveCases = []liveCase{
 	{"a start that imports what is not there", start(machine.StartUnfound), "", nil, false},
 	{"a start that ends Python", start(machine.StartEnds), "PY013", []string{"a.pth:2 ends Python", "a.pth.off"}, false},
 	{"a start that takes torch away", start(machine.StartHides), "PY013", []string{"a.pth:2", "take torch out"}, false},
+	{"a start that narrows Python", start(machine.StartNarrows), "PY013", []string{"a.pth:2", "--import", "a.pth.off"}, true},
+	{"byte code that was cut off", func(c *read.Case) { c.Files.Dists[0].Cut = []string{"/env/x.pyc"} }, "PY011", []string{"EOFError", "rm /env/x.pyc"}, false},
+	{"a library that was written to", func(c *read.Case) {
+		c.Files.Dists[0].Resized, c.Files.Dists[0].Damaged = []string{"/env/torch/lib/libc10.so"}, true
+	}, "PY011", []string{"libc10.so", "not what its RECORD says"}, false},
+	{"a module that a start file puts first", func(c *read.Case) {
+		c.Files.Shadows = []machine.ImportPlace{{Path: "/old/queue.pyc", Place: machine.InStartFile, Origins: []machine.Origin{{File: "/env/a.pth", Line: 2}}}}
+	}, "PY013", []string{"a.pth:2 puts /old first", "module queue "}, false},
 	{"a start that works on imports", start(machine.StartHooks), "PY013", []string{"a.pth:2", "--import"}, true},
 	{"sources that were moved", func(c *read.Case) {
 		dist(c, "flash-attn", "2.8.3", "torch")

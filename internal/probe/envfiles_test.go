@@ -229,3 +229,30 @@ func TestSafePath(t *testing.T) {
 		}
 	}
 }
+
+// What hides a module of Python's library, or of torch's own: a source, byte code or machine code,
+// in the working directory, in PYTHONPATH (be it the environment's own directory of packages,
+// which comes behind the library else), or where a file that Python starts with puts it first.
+func TestShadows(t *testing.T) {
+	for file, want := range map[string]int{
+		"/proj/random.py": 1, "/proj/random.pyc": 1, "/proj/random.cpython-312-x86_64-linux-gnu.so": 1, "/proj/random.cpython-310-x86_64-linux-gnu.so": 0, "/proj/random.txt": 0,
+		site + "/enum/__init__.py": 1, site + "/numpy/__init__.py": 0, "/first/queue.py": 1, "/first/mine.py": 0,
+	} {
+		root := t.TempDir()
+		write(t, root+site+"/a.pth", []byte("import sys; p = '/first'; sys.path[:0] = [p]\n"), 0o644)
+		for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", file} {
+			write(t, root+f, nil, 0o755)
+		}
+		f := EnvFiles(Options{Root: root, OS: "linux", Dir: "/proj", Venv: "/env", Named: true, Env: []string{"PYTHONPATH=" + site}})
+		if len(f.Shadows) != want {
+			t.Errorf("%s: %+v", file, f.Shadows)
+		}
+	}
+	root := t.TempDir()
+	for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", "/proj/torch.so", "/proj/torch.py"} {
+		write(t, root+f, nil, 0o755)
+	}
+	if got := EnvFiles(Options{Root: root, OS: "linux", Dir: "/proj", Venv: "/env", Named: true}).Imports; len(got) != 2 || got[0].Path != "/proj/torch.so" {
+		t.Errorf("machine code comes before a source: %+v", got)
+	}
+}

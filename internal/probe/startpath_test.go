@@ -78,12 +78,17 @@ func TestStartFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"\xff\xfe/\x00s\x00": machine.StartUnread,
 		"/shared/é\n":        "",
-		"import sys; sys.modules['torch'] = None\n":                   machine.StartHides,
-		"import sys; sys.exit(0)\n":                                   machine.StartEnds,
-		"import sys\ndef f():\n    sys.exit(0)\nexited = 1\n":         "",
-		"import sys, x; sys.meta_path.insert(0, x.Finder('torch'))\n": machine.StartHooks,
-		"import sys; sys.modules['tensorflow'] = None\n":              "",
-		"import os; os.environ['TORCH_HOME'] = '/torch'\n":            "",
+		"import sys; sys.modules['torch'] = None\n":                     machine.StartHides,
+		"import sys; sys.exit(0)\n":                                     machine.StartEnds,
+		"import sys\ndef f():\n    sys.exit(0)\nexited = 1\n":           "",
+		"import sys, x; sys.meta_path.insert(0, x.Finder('torch'))\n":   machine.StartHooks,
+		"import sys; sys.modules['tensorflow'] = None\n":                "",
+		"import sys; sys.modules['numpy'] = None\n":                     machine.StartHides,
+		"import sys; sys.setrecursionlimit(60)\n":                       machine.StartNarrows,
+		"import sys; sys.setrecursionlimit(6000)\n":                     "",
+		"import sys; sys.path = [p for p in sys.path if '/x' not in p]": machine.StartNarrows,
+		"import sys; sys.path.append('/x')\n":                           "",
+		"import os; os.environ['TORCH_HOME'] = '/torch'\n":              "",
 	} {
 		root := t.TempDir()
 		write(t, root+"/env/pyvenv.cfg", []byte("version = 3.12.4\n"), 0o644)

@@ -94,7 +94,7 @@ func unimportable(e *evidence.Evidence, out *evidence.Findings) {
 // hiddenModules: a file of the project's is imported in place of what torch wants.
 func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 	for _, p := range e.Files.Shadows {
-		name := strings.TrimSuffix(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".py")
+		name, _, _ := strings.Cut(path.Base(strings.TrimSuffix(p.Path, "/__init__.py")), ".")
 		if p.Version != "" && p.Tag == "" && !unfitting(e, machine.NormalName(name), p.Version) {
 			continue
 		}
@@ -104,6 +104,10 @@ func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 			Explaining("PY011")
 		if p.Tag != "" {
 			f.Says("%s stands in %s before the environment's %s and is compiled for another Python, %s: `import %s` fails", p.Path, p.Place, name, p.Tag, name)
+		}
+		if p.Place == machine.InStartFile {
+			f.Says("%s puts %s first, and its module %s hides Python's or torch's own: `import torch` fails, or does what it should not", p.Origins[0].Place(), p.Site(), name).
+				Do(evidence.RemoveFrom(p.Origins[0], "", p.Site()), "or `envfix apply` builds the environment anew, without that file")
 		}
 		if p.Place == machine.InPythonPath {
 			f.Do(evidence.OutOf(p.Place, p.Site(), p.Origins)...).Mends(pythonPathMend(e, p))

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -264,12 +265,16 @@ func atStart(e *evidence.Evidence, out *evidence.Findings) {
 			f.Says("%s ends Python whenever it starts (%s): no program of this environment runs", at, x.How).
 				Do("`" + text.Command("mv", x.At.File, x.At.File+".off") + "`, or take that line out")
 		case machine.StartHides:
-			f.Says("%s takes modules away when Python starts (%s), and it names torch: `import torch` fails", at, x.How).
-				Do("take torch out of "+at+": every Python of this environment runs that file when it starts", "`envfix doctor --import` shows what Python says")
+			f.Says("%s takes modules away when Python starts (%s), which torch imports: `import torch` fails, or a part of it does", at, x.How).
+				Do("take "+cmp.Or(slices.Concat(strings.FieldsFunc(x.How, func(r rune) bool { return r == '"' || r == '\'' }), []string{"", ""})[1], "torch")+" out of "+at+": every Python of this environment runs that file when it starts", "`envfix doctor --import` shows what Python says")
 		case machine.StartUnfound:
 			f.Over = nil
 			f.Says("%s imports a module that is not there (%s): Python says so at each start, and goes on without the rest of that file", at, x.How).
 				Do("`" + text.Command("mv", x.At.File, x.At.File+".off") + "`, or bring the package again that it belongs to").As(evidence.Note).Of("none")
+		case machine.StartNarrows:
+			f.Says("%s narrows where Python looks for modules, how deep it calls or how much it may use (%s): what that leaves of torch cannot be told without running it",
+				at, x.How).
+				Do("`envfix doctor --import` starts Python and tells", "without it: `"+text.Command("mv", x.At.File, x.At.File+".off")+"`").As(evidence.Warning).Proof = evidence.Hint
 		default:
 			f.Says("%s works on how Python imports (%s), and it names torch: what it does to it cannot be told without running it", at, x.How).
 				Do("`envfix doctor --import` starts Python and tells").As(evidence.Warning).Proof = evidence.Hint

@@ -2,14 +2,13 @@ package python
 
 import (
 	"archive/zip"
-	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -79,7 +78,7 @@ func Imports(h *sysroot.Host, project string, e Env, venv bool) (out []machine.I
 		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
 			return false
 		}
-		file := moduleIn(h.Real, dir, "torch")
+		file := moduleIn(h, dir, "torch", e.tag())
 		if file == "" || slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
 			return false
 		}
@@ -119,10 +118,10 @@ func workingDir(h *sysroot.Host, e Env, dir string) string {
 // moduleIn is what Python imports under a name from a directory of its search path, or from
 // a zip archive there; "" nothing. A package wins; a directory without __init__.py loses to
 // any.
-func moduleIn(real func(string) string, dir, name string) string {
+func moduleIn(h *sysroot.Host, dir, name, tag string) string {
 	files := []string{name + "/__init__.py", name + ".py"}
 	if archive := strings.ToLower(path.Ext(dir)); archive == ".zip" || archive == ".egg" {
-		z, err := zip.OpenReader(real(dir))
+		z, err := zip.OpenReader(h.Real(dir))
 		if err != nil {
 			return ""
 		}
@@ -134,10 +133,22 @@ func moduleIn(real func(string) string, dir, name string) string {
 		}
 		return ""
 	}
-	for _, f := range files {
-		if _, err := os.Stat(real(dir + "/" + f)); err == nil {
-			return dir + "/" + f
-		}
+	if h.Exists(dir + "/" + files[0]) {
+		return dir + "/" + files[0]
+	}
+	names := xslices.Filter(h.Names(dir), func(n string) bool { return moduleOf(n, tag) == name })
+	for _, n := range xslices.First(names, func(n string) bool { return strings.HasSuffix(n, ".so") }) { // they come before sources
+		return dir + "/" + n
+	}
+	return ""
+}
+
+// moduleOf is the module that a file of that name is to a Python whose machine code has tag;
+// "" none. Byte code stands for its source only where that is not beside it.
+func moduleOf(file, tag string) string {
+	stem, ext, _ := strings.Cut(file, ".")
+	if slices.Contains([]string{"py", "pyc", "so", "abi3.so"}, ext) || strings.HasPrefix(ext, tag+"-") && strings.HasSuffix(ext, ".so") {
+		return stem
 	}
 	return ""
 }
@@ -153,17 +164,24 @@ func (e Env) minor() string {
 	return version.Minor(e.Python.Version)
 }
 
+// tag is what modules that are compiled for its Python have in their names.
+func (e Env) tag() string {
+	return Tag(machine.Python{Version: e.minor(), FreeThreaded: e.Python.FreeThreaded})
+}
+
 // shadow is what Python would import by a name in a directory; nil there is nothing.
 func (e Env) shadow(h *sysroot.Host, dir, name string) *machine.ImportPlace {
-	stem, module := strings.CutSuffix(name, ".py")
+	stem := moduleOf(name, e.tag())
+	module := stem != ""
 	file := path.Join(dir, name) + say.If(!module, "/__init__.py")
 	if !h.Exists(file) {
 		return nil
 	}
+	stem = cmp.Or(stem, name)
 	own, _ := xslices.Find(dists(h, []string{dir}), func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem })
 	p := &machine.ImportPlace{Path: text.Printable(file), Version: own.Version}
 	if !module {
-		p.Tag = builtFor(h, path.Dir(file), Tag(machine.Python{Version: e.minor(), FreeThreaded: e.Python.FreeThreaded}))
+		p.Tag = builtFor(h, path.Dir(file), e.tag())
 	}
 	return p
 }
@@ -183,27 +201,34 @@ func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 		wanted[name] = true
 	}
 	from := &variables.Origins{Host: h}
-	look := func(dir, place string) {
-		if !path.IsAbs(dir) || slices.Contains(e.Sites, path.Clean(dir)) {
+	look := func(dir, place string, by []machine.Origin) {
+		own := slices.Contains(e.Sites, path.Clean(dir)) // then it is Python's library alone that it comes before
+		if !path.IsAbs(dir) || own && place != machine.InPythonPath {
 			return
 		}
 		for _, name := range h.Unsorted(dir) {
-			stem, _ := strings.CutSuffix(name, ".py")
-			if p := e.shadow(h, dir, name); wanted[stem] && p != nil && len(out) < sysroot.MaxNamed {
-				if p.Place = place; place == machine.InPythonPath {
+			stem := cmp.Or(moduleOf(name, e.tag()), name)
+			if !wanted[stem] || own && !slices.Contains(stdlibOfTorch, stem) || len(out) == sysroot.MaxNamed {
+				continue
+			}
+			if p := e.shadow(h, dir, name); p != nil {
+				if p.Place, p.Origins = place, by; place == machine.InPythonPath {
 					p.Origins = from.Of(place, dir)
 				}
 				out = append(out, *p)
 			}
 		}
 	}
-	look(workingDir(h, e, dir), machine.InWorkingDir)
+	look(workingDir(h, e, dir), machine.InWorkingDir, nil)
 	for d := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
-		look(d, machine.InPythonPath)
+		look(d, machine.InPythonPath, nil)
+	}
+	for _, x := range e.First {
+		look(x.Dir, machine.InStartFile, []machine.Origin{x.At})
 	}
 	if ReadConfig(h, e.Dir) == nil { // a virtual environment does not see them before its own
 		for _, d := range userSites(h, e.minor()) {
-			look(d, machine.InUserSite)
+			look(d, machine.InUserSite, nil)
 		}
 	}
 	return out
@@ -231,110 +256,4 @@ var CompiledTag = lazy.Regexp(`\.(cpython-3\d+t?)-[^.]*\.so$`)
 // Tag is what modules that are compiled for a Python have in their names (PEP 3149, PEP 703).
 func Tag(p machine.Python) string {
 	return "cpython-" + strings.ReplaceAll(version.Minor(p.Version), ".", "") + say.If(p.FreeThreaded, "t")
-}
-
-// A pathEntry is a directory, or an archive, on Python's search path, and the line that put
-// it there.
-type pathEntry struct {
-	Dir string
-	At  machine.Origin
-}
-
-// insertLine puts a directory first on sys.path, whatever happens: it is not indented.
-var insertLine = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?sys\.path(?:\.insert\( *0 *, *|\[ *: *0 *\] *= *\[ *)["'](/[^"'\n]+)["']`)
-
-// searchPath reads what the files that Python runs when it starts do to its search path (the
-// module site of its library), then the distributions that are on it. A line of a .pth file
-// names a directory that comes last, unless it begins with import.
-func searchPath(h *sysroot.Host, e *Env) {
-	own := e.Sites
-	for _, file := range startFiles(h, own) {
-		code := h.Bytes(file, 256<<10)
-		at := func(offset int) machine.Origin {
-			return machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:offset], []byte("\n"))}
-		}
-		if x := startFault(file, code); x.Is != "" {
-			x.At = at(max(0, bytes.Index(code, []byte(x.How))))
-			e.Starts = append(e.Starts, x)
-		}
-		for _, m := range insertLine().FindAllSubmatchIndex(code, 20) {
-			e.First = append(e.First, pathEntry{string(code[m[2]:m[3]]), at(m[0])})
-		}
-		if !strings.HasSuffix(file, ".pth") {
-			continue
-		}
-		offset := 0
-		for line := range bytes.Lines(code) {
-			x := pathEntry{strings.TrimSpace(string(line)), at(offset)}
-			offset += len(line)
-			if x.Dir == "" || x.Dir[0] == '#' || strings.HasPrefix(x.Dir, "import ") || len(e.Sites)+len(e.Gone) >= variables.MaxDirs {
-				continue
-			}
-			if !h.Abs(x.Dir) {
-				x.Dir = path.Join(path.Dir(file), x.Dir)
-			}
-			switch x.Dir = path.Clean(x.Dir); {
-			case slices.Contains(e.Sites, x.Dir):
-			case h.Exists(x.Dir):
-				e.Sites = append(slices.Clip(e.Sites), x.Dir)
-			default:
-				e.Gone = append(e.Gone, x)
-			}
-		}
-	}
-	e.Starts = append(e.Starts, unfound(h, *e, own)...)
-	e.Dists = dists(h, e.Sites)
-}
-
-var (
-	namesTorch = lazy.Regexp(`\btorch\b`)
-	putsNone   = lazy.Regexp(`\bsys\.modules\[[^\]\n]+\] *= *None\b`)
-	endsPython = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?(?:(?:sys\.|os\._)?exit\b|quit\b|raise SystemExit\b).*`)
-	hooksIn    = lazy.Regexp(`\bsys\.(?:modules|meta_path|path_hooks)\b|\b__import__ *=`)
-)
-
-// startFault is what a file does to the import of torch, or to Python itself: the module
-// site decodes a .pth file as UTF-8 and lets the error end the program.
-func startFault(file string, code []byte) machine.StartFault {
-	how, hook := putsNone().Find(code), hooksIn().Find(code)
-	switch end := endsPython().Find(code); {
-	case end != nil:
-		return machine.StartFault{Is: machine.StartEnds, How: text.Printable(string(end))}
-	case strings.HasSuffix(file, ".pth") && !utf8.Valid(code):
-		return machine.StartFault{Is: machine.StartUnread}
-	case hook == nil || !namesTorch().Match(code):
-	case how != nil:
-		return machine.StartFault{Is: machine.StartHides, How: text.Printable(string(how))}
-	default:
-		return machine.StartFault{Is: machine.StartHooks, How: text.Printable(string(hook))}
-	}
-	return machine.StartFault{}
-}
-
-// startFiles are sitecustomize, usercustomize and the .pth files.
-func startFiles(h *sysroot.Host, sites []string) (files []string) {
-	for _, dir := range append(strings.FieldsFunc(h.Env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites...) {
-		for _, name := range h.Names(dir) {
-			if name == "sitecustomize.py" || name == "usercustomize.py" || strings.HasSuffix(name, ".pth") && slices.Contains(sites, dir) {
-				files = append(files, dir+"/"+name)
-			}
-		}
-	}
-	return files
-}
-
-// AtStart reads what sitecustomize, usercustomize and the .pth files set (the module site
-// of Python's library).
-func AtStart(h *sysroot.Host, sites []string) (out []machine.Variable) {
-	for _, file := range startFiles(h, sites) {
-		code := h.Bytes(file, 256<<10)
-		for _, a := range variables.InPython(code) {
-			if _, set := h.Env[a.Variable]; !variables.Tracked().MatchString(a.Variable) || set && a.Text != "" {
-				continue
-			}
-			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.Line}
-			out = append(out, machine.Variable{Name: a.Variable, Value: variables.Redact(a.Value), AtStart: true, Origins: []machine.Origin{at}})
-		}
-	}
-	return out
 }
