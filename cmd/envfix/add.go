@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
+	"envfix/internal/system"
 	"envfix/internal/text"
 
 	"github.com/urfave/cli/v2"
@@ -20,8 +23,9 @@ func addCommand() *cli.Command {
 	return amendCommand("add", "install packages besides, and hold torch and what it needs", "REQUIREMENT…", `Makes an environment that is the one in use, by hard links, with the packages in
 it, has it prove itself, and puts it into use: "envfix rollback" goes back. It is
 remembered as what "envfix apply" was asked for. Where a lock governs this
-directory, it is "envfix lock add" and what that says; where a project has files
-of its own, the command that writes there is named.
+directory, it is "envfix lock add" and what that says; where a project lies here, it
+is written into its pyproject.toml or requirements.txt, or by uv, poetry, pdm or pixi
+where they keep its lock.
 
 EXAMPLES
   envfix add rich
@@ -62,10 +66,10 @@ func amendAction(c *cli.Context, verb string) error {
 	if governing() != "" {
 		return f.amendLock(c, verb)
 	}
-	if tool := projectsTool(verb, names); tool != "" {
-		return fail.New(fail.Failed, "this directory is a project, which says itself what it needs", tool+", then `envfix apply .`")
+	if file := project.FirstWish("."); file != "" {
+		return f.amendProject(c.Context, verb, names, file)
 	}
-	p, err := f.made.amended(c.Context, verb)
+	p, err := f.made.amended(c.Context, verb, "")
 	if err != nil {
 		return err
 	}
@@ -90,29 +94,59 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	return nil
 }
 
-// projectsTool says how the project in this directory takes a package in, or out, by its
-// own tool; "" there is none.
-func projectsTool(verb string, names []string) string {
-	words := text.Command(names...)
+// amendProject changes what the project here asks for, by its own tool where that keeps a
+// lock, and makes the environment so; where that fails, the file is again what it was.
+func (f applyFlags) amendProject(ctx context.Context, verb string, names []string, file string) error {
 	for _, own := range [][3]string{
-		{"uv.lock", "uv ", " --no-sync "}, {"poetry.lock", "poetry ", " --lock "}, {"pdm.lock", "pdm ", " --no-sync "}, {project.PixiFile("."), "pixi ", " "},
+		{"uv.lock", "uv", "--no-sync"}, {"poetry.lock", "poetry", "--lock"}, {"pdm.lock", "pdm", "--no-sync"}, {project.PixiFile("."), "pixi", "--no-install"},
 	} {
-		if own[0] != "" && project.IsFile(own[0]) {
-			return "`" + own[1] + verb + own[2] + words + "`"
+		if own[0] == "" || !project.IsFile(own[0]) {
+			continue
 		}
+		argv := append([]string{own[1], verb, own[2]}, names...)
+		path, err := exec.LookPath(own[1])
+		if err != nil {
+			return fail.New(fail.Failed, "this project is "+own[1]+"'s, which is not on PATH", "`"+text.Command(argv...)+"`, then `envfix apply .`")
+		}
+		argv[0] = path
+		if err := system.Run(ctx, system.Command{Argv: argv, Out: stderr()}); err != nil {
+			return err
+		}
+		return f.whole(ctx)
 	}
-	switch file := project.FirstWish("."); {
-	case file == "":
-		return ""
-	case verb == "remove":
-		return "take " + words + " out of " + file
-	default:
-		return "write " + words + " into " + file
+	undo, err := project.Amend(file, names, verb == "remove")
+	if err != nil {
+		return err
 	}
+	dir, _, _ := place.Environment(f.made.target.env) // none is made
+	if project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
+		var p *plan.Plan
+		if p, err = f.made.amended(ctx, verb, file); err == nil {
+			err = f.oneRound(ctx, p, false)
+		}
+	} else {
+		err = f.whole(ctx)
+	}
+	if err != nil {
+		said := *fail.Of(err)
+		said.Details = append(said.Details, file+" is as it was")
+		return errors.Join(&said, undo())
+	}
+	return nil
 }
 
-// amended plans the environment in use with packages more or fewer.
-func (f planFlags) amended(ctx context.Context, verb string) (*plan.Plan, error) {
+// whole makes the environment what the project here says.
+func (f applyFlags) whole(ctx context.Context) error {
+	f.made.wish.Arguments = []string{"."}
+	if err := f.made.project(true); err != nil {
+		return err
+	}
+	return f.rounds(ctx)
+}
+
+// amended plans the environment in use with packages more or fewer, which a file of the
+// project asks for; "" it is a wish.
+func (f planFlags) amended(ctx context.Context, verb, file string) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.target.env)
 	if err != nil {
 		return nil, err
@@ -124,5 +158,10 @@ func (f planFlags) amended(ctx context.Context, verb string) (*plan.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	return q.Amend(w, q.Request.Requirements, verb == "remove")
+	p, err := q.Amend(w, q.Request.Requirements, verb == "remove")
+	if err == nil && file != "" {
+		p.Wish = q.Wish
+		err = plan.Seal(p)
+	}
+	return p, err
 }

@@ -84,6 +84,16 @@ func TestAdd(t *testing.T) {
 			if out := s.must("envfix", "clean", "--yes"); strings.Count(out, "removed the environment") != 2 {
 				t.Errorf("clean: %s", out)
 			}
+			list := filepath.Join(s.dir, "requirements.txt") // a project says itself what it needs
+			if err := os.WriteFile(list, []byte("torch\nacme\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range [][2]string{{"add", "torch\nacme\nplus\n"}, {"remove", "torch\nacme\n"}} {
+				out, err := change(step[0], "plus")
+				if b, _ := os.ReadFile(list); err != nil || string(b) != step[1] {
+					t.Errorf("%s: %v, the list is %q\n%s", step[0], err, b, out)
+				}
+			}
 		})
 	}
 }

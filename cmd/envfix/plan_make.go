@@ -128,12 +128,16 @@ func (f *planFlags) unlessSolved(q *planning.Question) {
 }
 
 // remembered is what was asked for when the environment was made: nil for another
-// machine, where a project or files say what is wanted, or it is to be forgotten.
+// machine, or where it is to be forgotten. Which packages are wanted a project or files say.
 func (f planFlags) remembered(described bool) *plan.Wish {
-	if described || f.machine.elsewhere() || f.wish.Dir != "" || len(f.wish.Files) > 0 || f.target.FreshWish {
+	if described || f.machine.elsewhere() || f.target.FreshWish {
 		return nil
 	}
-	return f.madeWith()
+	w := f.madeWith()
+	if w != nil && (f.wish.Dir != "" || len(f.wish.Files) > 0) {
+		w = &plan.Wish{Build: w.Build, OnlyIndex: w.OnlyIndex}
+	}
+	return w
 }
 
 // madeWith is what was asked for when the environment in use was made; nil: nothing that

@@ -122,12 +122,14 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 			return p, err
 		}
 	}
+	said := q.yield()
 	q.Machine, q.Request = q.seen(), q.request()
 	q.look(w)
 	res, err := q.propose(w)
 	if err != nil {
 		return nil, err
 	}
+	res.Warnings = append(res.Warnings, said...)
 	if w.Cautions != nil {
 		res.Warnings = append(res.Warnings, w.Cautions(res.Choice)...)
 	}

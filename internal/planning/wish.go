@@ -1,6 +1,8 @@
 package planning
 
 import (
+	"strings"
+
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -22,6 +24,24 @@ func Wished(w *plan.Wish, r resolver.Request) resolver.Request {
 		r.Build, r.OnlyIndex = w.Build, w.OnlyIndex
 	}
 	return r
+}
+
+// yield follows the wish no more where the project that was read leaves no answer to it, and
+// returns what to say of that.
+func (q *Question) yield() (said []string) {
+	if q.Wish == nil || q.Read == "" {
+		return nil
+	}
+	without := *q
+	without.Wish = nil
+	for _, try := range []Question{*q, without} {
+		if res, err := try.Choose(); err != nil || (res.Decision == resolver.NoSolution) != (try.Wish != nil) {
+			return nil
+		}
+	}
+	said = []string{strings.Join(q.Wish.Words(), " ") + ", as when " + q.Target.Dir + " was made, does not go with " + q.Read + ", which is followed"}
+	q.Wish = nil
+	return said
 }
 
 // remember is what to remember of a request; nil where that is nothing. packages are the
