@@ -19,7 +19,7 @@ import (
 // A follower reads a program's output for a person: as it is, where that was asked
 // for, and else as how far the program is: what it does, how much of the planned bytes
 // is there, how fast they come and how long that will go on. On a terminal that is one
-// line, in a log one every ten seconds.
+// line, and a bar for each large file, in a log a line every ten seconds.
 type follower struct {
 	run     *run
 	start   time.Time
@@ -44,6 +44,8 @@ type place struct {
 type file struct {
 	name  string
 	bytes float64
+	drawn bool // the installer says how much of it came
+	got   float64
 }
 
 // A sample is how many bytes were there at a time.
@@ -117,10 +119,20 @@ func (f *follower) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-var fileLine = lazy.Regexp(`^\s*(Downloading|Downloaded) (\S+)(?: \(([0-9.]+) ?([kMG])i?B\))?`)
+var (
+	fileLine = lazy.Regexp(`^\s*(Downloading|Downloaded) (\S+)(?: \(([0-9.]+) ?([kMG]?)i?B\))?`)
+	barOf    = lazy.Regexp(`([A-Za-z0-9][\w.-]*) +-{10,} +([0-9.]+) ?([kKMG]?)i?B/([0-9.]+) ?([kKMG]?)i?B`)
+)
 
-// hear notes which files are under way; uv loads several at once.
+// hear notes which files are under way; uv loads several at once, and draws a bar for each
+// that is large.
 func (f *follower) hear(line string) {
+	if bars := barOf().FindAllStringSubmatch(line, -1); bars != nil {
+		f.phase, f.files = "downloading", nil
+		for _, m := range bars {
+			f.files = append(f.files, file{name: m[1], drawn: true, got: amount(m[2], m[3]), bytes: amount(m[4], m[5])})
+		}
+	}
 	m := fileLine().FindStringSubmatch(line)
 	if m == nil {
 		return
@@ -132,9 +144,35 @@ func (f *follower) hear(line string) {
 	}
 	f.files = slices.DeleteFunc(f.files, func(x file) bool { return x.name == name })
 	if m[1] == "Downloading" {
-		n, _ := strconv.ParseFloat(m[3], 64) // "" is 0: a size that is not said
-		f.files = append(f.files, file{name, n * map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9}[m[4]]})
+		f.files = append(f.files, file{name: name, bytes: amount(m[3], m[4])})
 	}
+}
+
+// amount reads "1.5" and "G"; "" is 0: a size that is not said.
+func amount(number, unit string) float64 {
+	n, _ := strconv.ParseFloat(number, 64)
+	return n * cmp.Or(map[string]float64{"k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[unit], 1)
+}
+
+// What is drawn of files: the largest few that take a while.
+const (
+	largeFile = 50 << 20
+	mostBars  = 4
+	barCells  = 20
+)
+
+// bars draws how far each large file is, by what the installer says of it.
+func (f *follower) bars() (lines string) {
+	large := slices.SortedFunc(slices.Values(f.files), func(a, b file) int { return cmp.Compare(b.bytes, a.bytes) })
+	for _, x := range large[:min(mostBars, len(large))] {
+		if !x.drawn || x.bytes < largeFile || x.got > x.bytes || f.phase != "downloading" {
+			continue
+		}
+		full := int(barCells * x.got / x.bytes)
+		lines += fmt.Sprintf("\n    %-24s [%s%s] %3.0f %%, %s of %s", x.name, strings.Repeat("#", full), strings.Repeat("-", barCells-full),
+			100*x.got/x.bytes, size(int64(x.got)), size(int64(x.bytes)))
+	}
+	return lines
 }
 
 // doing is what the program does: its phase, with the largest file that is under way.
@@ -178,7 +216,7 @@ func (f *follower) line(now time.Time) string {
 	if left := f.planned - used; used > 0 && rate >= 1e5 && left > 0 {
 		words = append(words, "about "+clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, ", ") + say.If(f.run.screen.columns != nil, f.bars())
 }
 
 // rate takes a sample and returns the bytes a second of the last while, 0 where there

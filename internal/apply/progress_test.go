@@ -147,6 +147,41 @@ func TestProgressInBytes(t *testing.T) {
 	}
 }
 
+// uv draws a bar for each file; the large ones are shown, by uv's own figures, never as more
+// than there is, and go with what they are bars of.
+func TestProgressInBars(t *testing.T) {
+	var out strings.Builder
+	s := &screen{out: &out, columns: func() int { return 80 }}
+	f := &follower{run: &run{screen: s}, phase: "preparing", start: time.Now()}
+	f.hear("⠙ Preparing packages... (1/9)      numpy     ------------------------------ 12.00 MiB/16.10 MiB      torch      ------------------------------ 256.00 MiB/512.00 MiB      " +
+		"nvidia-cublas        ------------------------------     0 B/1.50 GiB      odd        ------------------------------ 90.00 MiB/80.00 MiB")
+	want := "  downloading nvidia-cublas, 0:00" +
+		"\n    nvidia-cublas            [--------------------]   0 %, 0 kB of 1.6 GB" +
+		"\n    torch                    [##########----------]  50 %, 268 MB of 537 MB"
+	if got := f.line(f.start); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	s.live(f.line(f.start))
+	s.live("x")
+	s.print("done")
+	if !strings.HasSuffix(out.String(), "537 MB\x1b[2A\r\x1b[Jx"+erase+"done\n") {
+		t.Errorf("got %q", out.String())
+	}
+	f.hear("⠙ Preparing packages... (8/9)      torch      ------------------------------ 512.00 MiB/512.00 MiB")
+	if got := f.line(f.start); !strings.HasSuffix(got, "\n    torch                    [####################] 100 %, 537 MB of 537 MB") {
+		t.Errorf("got %q", got)
+	}
+	f.phase = "installing"
+	if got := f.line(f.start); got != "  installing, 0:00" {
+		t.Errorf("got %q", got)
+	}
+	s.columns = nil // a log
+	f.phase = "downloading"
+	if got := f.line(f.start); strings.Contains(got, "\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Whatever kind of step fails, and however: its last lines, its log and what to do
 // are told, and the log is nobody else's.
 func TestEachFailureSaysWhatToDo(t *testing.T) {

@@ -172,6 +172,9 @@ func (r *run) program(ctx context.Context, i int, c system.Command) error {
 	c.Env, c.Log, c.Stall = env, log, r.Stall
 	c.Grows = []string{r.fill("{gen}"), r.env.path(tmpDir)}
 	c.Dir = r.place(c.Dir)
+	if r.Columns != nil && !r.Verbose && !c.Root && len(c.Argv) > 0 && filepath.Base(c.Argv[0]) == "uv" {
+		c.Draws = 100 // wide enough for its bars
+	}
 	command := strings.Join(text.RedactArgv(brief(c.Argv), text.Secrets(slices.Concat(os.Environ(), os.Args))...), " ")
 	if r.Verbose {
 		r.say("$ %s", command)

@@ -35,6 +35,7 @@ type Command struct {
 	Out     io.Writer     // gets each line, redacted and without control characters; may be nil
 	Log     *Log          // gets the same; may be nil
 	Raw     io.Writer     // gets the standard output as it is; may be nil
+	Draws   uint16        // columns of a terminal that it draws on how far it is, which Out alone gets; 0: none
 	Quiet   bool          // for the caller: the output is not for people
 	Started func() error  // called once the program runs; its error kills the program
 
@@ -114,6 +115,11 @@ func Run(ctx context.Context, c Command) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := c.prepare(ctx, path, out)
+	begun, ended := func() {}, func() {}
+	if c.Draws > 0 {
+		begun, ended = out.terminal(cmd, c.Draws)
+	}
+	defer ended()
 
 	// Pdeathsig fires when the thread that started the child ends, not the process.
 	runtime.LockOSThread()
@@ -129,6 +135,7 @@ func Run(ctx context.Context, c Command) error {
 	if !c.Patient {
 		stopHurry = hurry(ctx, cmd)
 	}
+	begun()
 	pause.begin(cmd)
 	if c.Stall > 0 && !c.Patient {
 		go c.watch(ctx, cmd.Process.Pid, out, cancel)
@@ -144,6 +151,7 @@ func Run(ctx context.Context, c Command) error {
 	if !c.Patient {
 		killGroup(cmd) // nothing that it started outlives it
 	}
+	ended()
 	out.Close()
 	if broken != nil {
 		return broken

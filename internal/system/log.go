@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"envfix/internal/lazy"
 	"envfix/internal/text"
 )
 
@@ -65,6 +66,7 @@ type lines struct {
 	out     io.Writer
 	log     *Log
 	secrets []string
+	drawn   bool // on a terminal of the program's own
 	buf     []byte
 	tail    []string
 	seen    int64 // bytes
@@ -89,7 +91,22 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
+// moves is what moves on a terminal or empties its lines, and drawing what is drawn there.
+var (
+	moves   = lazy.Regexp(`\x1b\[[0-9;?]*[A-Za-z]`)
+	drawing = lazy.Regexp(`^[\x{2800}-\x{28FF}█░]`)
+)
+
 func (l *lines) line(s string) {
+	if l.drawn {
+		s = moves().ReplaceAllString(s, "")
+		if drawing().MatchString(s) {
+			if l.out != nil {
+				fmt.Fprintln(l.out, text.Printable(s))
+			}
+			return
+		}
+	}
 	s = text.Printable(text.Redact(s, l.secrets...))
 	if strings.TrimSpace(s) == "" {
 		return
