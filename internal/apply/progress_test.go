@@ -112,7 +112,7 @@ func (w writer) Write(b []byte) (int, error) { w(string(b)); return len(b), nil 
 // The living line says how much of the planned bytes is there.
 func TestProgressInBytes(t *testing.T) {
 	var out strings.Builder
-	s := &screen{out: &out, columns: func() int { return 80 }}
+	s := &screen{out: &out, columns: func() int { return 120 }}
 	dir := t.TempDir()
 	free, _, err := system.Free(dir)
 	if err != nil {
@@ -129,6 +129,12 @@ func TestProgressInBytes(t *testing.T) {
 	if got := f.line(start.Add(10 * time.Second)); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("got %q", got)
 	}
+	s.columns = func() int { return 64 } // the time left is never cut
+	want = `^  downloading torch from index\.example, 4\d %, about 0:1\d left$`
+	if got := f.line(start.Add(10 * time.Second)); !regexp.MustCompile(want).MatchString(got) {
+		t.Errorf("got %q", got)
+	}
+	s.columns = func() int { return 80 }
 	f.phase = "finishing"
 	if got := f.line(start.Add(11 * time.Second)); got != "  finishing, 0:11" {
 		t.Errorf("got %q", got)
