@@ -214,7 +214,7 @@ func IsFor(rowOS, rowArch, os, arch string) bool {
 // An Elsewhere is where wheels of a package are published that the default index
 // does not have.
 type Elsewhere struct {
-	Package  string
+	Package  string `data:"-"`
 	Versions version.Specifier
 	Kind     string `one:"index files find-links build"` // files: a release's, by name
 	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it

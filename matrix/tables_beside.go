@@ -35,8 +35,10 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		}
 	})
 	table(r, rows, "elsewhere", &m.Elsewhere, func(o object, e Elsewhere, add func(Elsewhere)) {
-		for e.OS, e.Arch = range platformsOf(o) {
-			add(e)
+		for _, e.Package = range o.words("package") {
+			for e.OS, e.Arch = range platformsOf(o) {
+				add(e)
+			}
 		}
 	})
 }

@@ -19,7 +19,11 @@ import (
 // wayAlone is what one row offers: its index for the newest CUDA that runs here, and the
 // build.
 func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {
+	if !s.p.cache.overlap(e.Versions, r.Spec) || len(e.Archs) > 0 && len(gpus) > 0 && len(archsFor(e.Archs, gpus, true)) == 0 {
+		return nil
+	}
 	var out []string
+	asked := plainText(r) + say.If(r.Spec.IsZero(), e.Versions.String())
 	pythons := s.p.pythons()
 	fits := len(e.Pythons) == 0 || slices.ContainsFunc(pythons, func(p py) bool { return slices.Contains(e.Pythons, p.String()) })
 	label, why := s.labelAlone(e, gpus)
@@ -28,7 +32,7 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 	case label != "" && fits:
 		out = append(out, fmt.Sprintf("%s has an index of its own for %s: `pip install '%s' --index-url %s --no-deps`, "+
 			"what it depends on from the default one (not proven: nobody read its wheels)",
-			r.Name, label, plainText(r), strings.ReplaceAll(e.URL, "{cuda}", label)))
+			r.Name, label, asked, strings.ReplaceAll(e.URL, "{cuda}", label)))
 	case label != "":
 		out = append(out, fmt.Sprintf("%s has an index of its own for %s, with wheels for Python %s: `--python %s`",
 			r.Name, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))

@@ -1,7 +1,6 @@
 package resolver
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -275,15 +274,19 @@ func onOnePage(lines, names []string) []string {
 func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []matrix.Elsewhere, open *attempt) []string {
 	versions := q.versionsAsked(r)
 	line := func(b *matrix.Build) string { return q.published(r.Name, versions, b) }
-	var out []string
-	if text := line(chosen); text != "" {
-		out = append(out, text)
-	}
+	found, near := line(chosen), ""
 	var other *matrix.Build
-	if len(out) == 0 {
+	if found == "" {
 		says := func(b *matrix.Build) bool { return line(b) != "" } // to write the line costs more than to see whether it passes
-		other = cmp.Or(q.a.best(says), open.best(says))             // another build may serve the same request
+		other = q.a.best(says)                                      // another build may serve the same request
+		if other == nil && !r.Spec.IsZero() {                       // or another release the same torch
+			near = q.published(r.Name, q.versionsAsked(pep508.Requirement{Name: r.Name}), chosen)
+		}
+		if other == nil && near == "" {
+			other = open.best(says)
+		}
 	}
+	out := slices.DeleteFunc([]string{found, near}, func(line string) bool { return line == "" })
 	if other != nil {
 		ask := fmt.Sprintf("`--build %s`", other.Label)
 		if m := version.Minor(other.Release.Torch.String()); m != version.Minor(chosen.Release.Torch.String()) {
@@ -293,7 +296,7 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 			r.Name, torchName(other), torchName(chosen), ask, line(other)))
 	}
 	for _, e := range rows {
-		if e.Build != "" && (len(out) == 0 || other != nil) && (len(e.CUDA) == 0 || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
+		if e.Build != "" && found == "" && (len(e.CUDA) == 0 || chosen.CUDA.IsZero() == slices.Contains(e.CUDA, chosen.Label)) {
 			return append(out, q.buildText(r, e, chosen))
 		}
 	}

@@ -55,6 +55,12 @@ func (s advice) frameworkWays(o *outcome) []string {
 			}
 		}
 	}
+	for _, r := range s.p.req.packages {
+		name := PlainName(r.Name) + "-cpu"
+		if real, _ := s.p.m.KnownName(name); real && name != r.Name && s.p.isFramework(r.Name) {
+			out = append(out, fmt.Sprintf("`%s` instead of `%s`: it computes on the CPU", name, text.Cut(r.Text, 80)))
+		}
+	}
 	return append(out, strings.TrimPrefix(s.p.chooser().inWSL(), "; "))
 }
 

@@ -160,6 +160,9 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 		return q.Choose()
 	}
 	if p.Refused != nil {
+		if res, err := q.Choose(); err == nil && res.Decision == resolver.NoSolution { // it knows more ways out
+			return res, nil
+		}
 		return nil, p.Refused
 	}
 	q.Request = p.Judged
