@@ -331,6 +331,8 @@ type VendorIndex struct {
 	GPUs     []string // compute capabilities or gfx targets it serves; empty: as its text says
 	Kind     string   // index, index (nightly), direct wheel URLs
 	URL      string
+	Package  string   // of which alone it has wheels; "": of torch
+	Command  string   // how those are installed
 	Pythons  []string `data:"pythons,quoted"`
 	Status   string
 	Names    string // the GPUs in words

@@ -48,6 +48,9 @@ func (c *checker) rows() {
 	must(c, c.m.Conda, "a build of conda has a system and a processor", func(b CondaBuild) bool { return b.OS != "" && b.Arch != "" })
 	must(c, c.m.ROCm, "no release has such a build", func(t ROCmTarget) bool { return c.labelKnown(t.Label) })
 	must(c, c.m.VendorIndexes, "url: it is no https URL", func(v VendorIndex) bool { return urlForm().MatchString(v.URL) })
+	must(c, c.m.VendorIndexes, "the wheels of a package have a command, and words for it (names)", func(v VendorIndex) bool {
+		return (v.Package == "") == (v.Command == "") && v.Names != ""
+	})
 	must(c, c.m.Commands, "a command names {torch} and the releases it is of", func(e CommandEra) bool {
 		return strings.Contains(e.Args, "{torch}") && !e.Torch.IsZero()
 	})

@@ -82,10 +82,13 @@ func (s advice) otherPublishers(o *outcome) []string {
 }
 
 func (s advice) amdWays(o *outcome) []string {
-	if !s.stuck(o) || s.p.lead != "" {
+	if !s.stuck(o) {
 		return nil
 	}
-	var out []string
+	out := s.p.vendors().ofPackages()
+	if len(out) > 0 || s.p.lead != "" {
+		return out
+	}
 	for _, g := range s.p.vendor(machine.AMD) {
 		if v := s.p.vendors().amdIndex(g); v != nil {
 			out = append(out, fmt.Sprintf("AMD's index %s (%s)", v.URL, v.Kind))

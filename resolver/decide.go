@@ -97,7 +97,7 @@ func (s chooser) withoutGPU(wants string) *outcome {
 	case len(s.p.gpus) > 0 && s.p.req.Channel != "":
 		return s.refuse("gpu-code", fmt.Sprintf("no %s build has code for %s, as far as the newest release tells", s.p.req.Channel, gpuNames(s.p.gpus)))
 	case len(s.p.gpus) > 0:
-		return s.onCPU(fmt.Sprintf("%s for %s"+onlyCPU, s.noCode(), gpuNames(s.p.gpus)), "")
+		return s.onCPU(fmt.Sprintf("%s for %s"+onlyCPU, s.noCode(), gpuNames(s.p.gpus)), strings.Join(s.p.vendors().ofPackages(), "; "))
 	case host != "":
 		return s.onCPU("this "+host+" has no GPU"+onlyCPU, way)
 	case s.p.inContainer():

@@ -368,10 +368,10 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 	switch {
 	case q.a.accel != cuda && q.needsCUDA(e):
 		return strings.TrimSpace("is built for CUDA " + q.codeOf(e).cuda)
+	case (q.a.accel == cuda || e.CUDA == "") && !xslices.Admits(e.TorchLabels, b.Label):
+		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
 	case q.a.accel != cuda:
 		return ""
-	case !xslices.Admits(e.TorchLabels, b.Label):
-		return "loads beside " + strings.Join(e.TorchLabels, ", ") + " only"
 	}
 	if c := q.codeOf(e).cuda; c != "" && major(c) != major(b.CUDA.String()) {
 		return "is built for CUDA " + c

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
@@ -59,7 +60,7 @@ func (s vendors) leftToOthers(q *attempt) []string {
 		serves        func(machine.GPU) bool
 	}{{rocm, machine.AMD, s.rocmServes}, {xpu, machine.Intel, s.xpuServes}} {
 		left := slices.DeleteFunc(s.p.vendor(o.vendor), func(g machine.GPU) bool { return g.Integrated || !o.serves(g) })
-		if q.accel == cpu || q.accel == o.accel || len(left) == 0 {
+		if q.accel == cpu || q.accel == o.accel || len(left) == 0 || slices.ContainsFunc(q.gpus, func(g machine.GPU) bool { return g.Index == left[0].Index }) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s is not used by this build: an environment of its own with `--gpus %d` serves it", gpuNames(left), left[0].Index))
@@ -108,7 +109,19 @@ func (s vendors) amdIndex(g machine.GPU) *matrix.VendorIndex {
 	if s.p.h.Platform.Arch != "x86_64" {
 		return nil // all of them are for x86_64 (facts/vendor_indexes.csv)
 	}
-	return s.index(machine.AMD, s.where(), s.gfxOf(g))
+	return s.index(machine.AMD, s.where(), s.gfxOf(g), "")
+}
+
+// ofPackages says where packages of the request have wheels of their own for AMD's GPUs.
+func (s vendors) ofPackages() (out []string) {
+	for _, g := range s.p.vendor(machine.AMD) {
+		for _, r := range s.p.req.packages {
+			if v := s.index(machine.AMD, s.where(), s.gfxOf(g), PlainName(r.Name)); v != nil {
+				out = xslices.Add(out, fmt.Sprintf("`%s`: %s%s (not proven: nobody read them)", v.Command, v.Names, say.With(", for Python ", strings.Join(v.Pythons, ", "), "")))
+			}
+		}
+	}
+	return out
 }
 
 // where is the platform as vendors name it.
@@ -120,11 +133,11 @@ func (s vendors) where() string {
 }
 
 // index returns a vendor's own index for a GPU on a platform, the released one before a
-// nightly.
-func (s vendors) index(vendor, platform, gpu string) (found *matrix.VendorIndex) {
+// nightly; of a package: where its wheels for such a GPU are.
+func (s vendors) index(vendor, platform, gpu, of string) (found *matrix.VendorIndex) {
 	for i := range s.p.m.VendorIndexes {
 		v := &s.p.m.VendorIndexes[i]
-		if v.Vendor == vendor && slices.Contains(strings.Fields(v.Platform), platform) && slices.Contains(v.GPUs, gpu) &&
+		if v.Vendor == vendor && v.Package == of && slices.Contains(strings.Fields(v.Platform), platform) && (slices.Contains(v.GPUs, gpu) || of != "" && len(v.GPUs) == 0) &&
 			(found == nil || strings.Contains(found.Kind, "nightly") && !strings.Contains(v.Kind, "nightly")) {
 			found = v
 		}
@@ -138,7 +151,7 @@ func (s vendors) jetsonIndex(gpus []machine.GPU) *matrix.VendorIndex {
 	if s.p.h.Platform.OS != "linux" || s.p.h.Platform.Arch != "aarch64" || len(gpus) == 0 {
 		return nil
 	}
-	return s.index(machine.NVIDIA, s.p.chooser().jetpack(), gpus[0].SM.String())
+	return s.index(machine.NVIDIA, s.p.chooser().jetpack(), gpus[0].SM.String(), "")
 }
 
 // vendorAnswer is use_vendor_index: what is in the index was not read, so no
