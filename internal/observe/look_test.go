@@ -71,6 +71,30 @@ library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
 	}
 }
 
+// TestShortCollections: at a collection's end a look gets the GIL, which C may have held
+// until then: only one that took its time collects.
+func TestShortCollections(t *testing.T) {
+	r := runProbed(t, `
+import sys, torch, _envfix_look as K, _envfix_probe as P
+was, said = P.cpu, []
+def told():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    said.append(K.spot(stack, False)[0])
+    return was()
+def work():
+    P.cpu = told
+    K.on_gc("start", {}); K.on_gc("stop", {})
+    K.on_gc("start", {}); K.L["gc_since"] -= 5000000; K.on_gc("stop", {})
+    P.cpu = was
+work()
+print(said)
+`)
+	if want := "['python', 'python', 'python', 'python', 'gc', 'gc']\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestMeant: a line says by the name of its result what it is for, and a file that is
 // written by its own.
 func TestMeant(t *testing.T) {

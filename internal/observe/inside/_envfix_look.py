@@ -38,7 +38,7 @@ READS = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "rec
 GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
 READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
-L = {"on": False, "known": {}, "names": {}, "late": 0, "awake": 0}
+L = {"on": False, "known": {}, "names": {}, "late": 0, "awake": 0, "gc_since": 0}
 
 def name(code):
     return getattr(code, "co_qualname", code.co_name)
@@ -140,8 +140,9 @@ def stacks(threads=None):  # of these threads, or of all but the loop's and this
         on and gc.enable()
 
 def spot(stack, worker):  # (part, file, line, function, call); None: a worker that has nothing to do, Python that imports, or the probe
-    collects = stack[0].f_code is on_gc.__code__  # where the collector ends, that is what first lets the GIL go
-    if stack[0].f_code.co_filename.startswith(HERE) and not collects or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
+    hears = stack[0].f_code is on_gc.__code__  # there the GIL is let go: by a collection, or by C that ran before one of microseconds
+    collects = hears and L["gc_since"] and P.now() - L["gc_since"] > 1000000
+    if stack[0].f_code.co_filename.startswith(HERE) and not hears or any(g.f_code.co_filename.startswith("<frozen importlib") for g in stack):
         return None
     stack = [g for g in stack if not g.f_code.co_filename.startswith(HERE)]
     known = [facts(g) for g in stack]
@@ -251,13 +252,14 @@ def evaluates(stack, known, part):  # the validation loader's batches, a model a
 def on_gc(phase, info):
     try:
         if phase == "start":
-            L["gc_at"] = P.cpu()  # of the processor: in a crowd the collector waits for one like everybody
+            L["gc_at"], L["gc_since"] = P.cpu(), P.now()  # of the processor: in a crowd the collector waits for one like everybody
             return
         dt, f = P.cpu() - L.get("gc_at", P.cpu()), sys._getframe(1)
         if f and dt > 1000000:
             k = f.f_code.co_filename, f.f_lineno
             L["gc_lines"][k] = L["gc_lines"].get(k, 0) + dt // 1000
             L["gc_times"] += 1
+        L["gc_since"] = 0
     except Exception:
         pass
 
@@ -379,6 +381,6 @@ def tell():
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
-            reason=re.sub(r"\s*# .*|\n(?s:.*)", "", (last and last.recompile_reason or "").strip())[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"],
+            reason=re.sub(r"\s*# .*|\n(?s:.*)", "", (last and last.recompile_reason or "").strip())[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"], gc_us=sum(L["gc_lines"].values()),
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

@@ -39,6 +39,17 @@ var elsewhere = []ruleCase{
 		lead(t).Where.GCTimes, lead(t).Where.GCAt = 90, "t.py:7"
 	}, "gc_bound no_gpu", []string{"40 % of the time", "(t.py:7)", "gc.freeze()"}},
 	{"collects garbage once", func(t *Trace) { onCPU(t); looked(t, "gc", 0.4); lead(t).Where.GCTimes = 2 }, "no_gpu", nil},
+	{"collections of a second, few looks", func(t *Trace) {
+		onCPU(t)
+		looked(t, "gc", 0.9)
+		w := lead(t).Where
+		w.Count, w.GCTimes, w.GC = 4, 8, w.Seen*9/10
+	}, "gc_bound no_gpu", []string{"90 % of the time"}},
+	{"short collections that let the looks in", func(t *Trace) {
+		onCPU(t)
+		looked(t, "gc", 0.4)
+		lead(t).Where.GCTimes, lead(t).Where.GC = 90, lead(t).Where.Seen/50
+	}, "no_gpu", nil},
 	{"a GPU that is busy while the loop saves", func(t *Trace) { looked(t, "saving", 0.6) }, "healthy", nil},
 	{"reads values back for most of the time", func(t *Trace) { load(t, 0, 40); looked(t, "sync", 0.6, Spot{At: "t.py:5", Call: ".item"}) }, "sync_bound", []string{"t.py:5"}},
 	{"fetches its input itself", func(t *Trace) { onCPU(t); looked(t, "data", 0.6, Spot{At: "t.py:5", Call: "queue.Queue.get"}) }, "loader_bound no_gpu", []string{"queue.Queue.get (t.py:5)"}},

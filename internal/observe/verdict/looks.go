@@ -61,7 +61,7 @@ var aside = []string{"saving", "logging", "metrics", "evaluation", "python"}
 
 // looks are those at the loop of the leading process; nil where there were too few.
 func (f *facts) looks() *Where {
-	if w := f.probe().Where; w != nil && w.Count >= looksEnough && len(w.Parts) > 0 && w.Seen > 0 {
+	if w := f.probe().Where; w != nil && (w.Count >= looksEnough || 2*w.GC > w.Seen) && len(w.Parts) > 0 && w.Seen > 0 {
 		return w
 	}
 	return nil
@@ -129,7 +129,7 @@ func (k work) judge(f *facts) *Finding {
 	seen := w.part(k.part)
 	where, places := w.at(k.part)
 	if k.part == "gc" { // Python tells where
-		where, places = at(w.GCAt, ""), []string{w.GCAt}
+		where, places, seen = at(w.GCAt, ""), []string{w.GCAt}, f.share(k.part)
 	}
 	x := f.spends(k.verdict, f.share(k.part), k.cut, places)
 	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (by %d looks, ± %.0f %%)", f.idleWords(), pct(seen), k.does, where, w.Count, math.Ceil(100*w.err(seen)))
@@ -175,6 +175,8 @@ func (f *facts) share(part string) float64 {
 		return 0
 	}
 	switch {
+	case part == "gc" && w.GC > 0: // measured, so looks that come late where C holds the GIL do not matter
+		return min(1, float64(w.GC)*(1+f.perCPU())/float64(w.Seen))
 	case part == "copy" && !f.idle.ok,
 		part == "between" && (f.probe().Page.Steps == 0 || w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
 		return 0 // a model may be no module, and its loss as large; without steps all is one work

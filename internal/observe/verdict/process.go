@@ -176,6 +176,7 @@ type Where struct {
 	Count     int            `json:"count,omitempty"`
 	Parts     map[string]int `json:"parts,omitempty"`    // Seen by part of the loop
 	GCTimes   int            `json:"gc_times,omitempty"` // that took a millisecond and more
+	GC        int            `json:"gc_us,omitempty"`    // of the processor's time in these, measured
 	GCAt      string         `json:"gc_at,omitempty"`    // file:line of most of it
 	Compiles  int            `json:"compiles,omitempty"`
 	CompileAt string         `json:"compile_at,omitempty"` // what was compiled last
