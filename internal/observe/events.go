@@ -13,9 +13,10 @@ import (
 // A note is a line of a probe's file: what it adds, in the names of verdict.Probe.
 type note struct {
 	*verdict.Probe
-	Loader *verdict.Loader `json:"loader"` // a DataLoader that was made
-	Feeds  int64           `json:"feeds"`  // a data set that a training step used: another loader is one for validation
-	Where  *verdict.Where  `json:"where"`  // a later one has counted on
+	Loader  *verdict.Loader `json:"loader"`  // a DataLoader that was made
+	Feeds   int64           `json:"feeds"`   // a data set that a training step used: another loader is one for validation
+	Changes int64           `json:"changes"` // a data set that the job changed between two epochs
+	Where   *verdict.Where  `json:"where"`   // a later one has counted on
 }
 
 const mostEvents = 80 // a probe writes 64 at most
@@ -47,7 +48,8 @@ func parseEvents(data []byte) *verdict.Probe {
 			p.Loaders = append(p.Loaders, *l)
 		}
 		for i := range p.Loaders {
-			p.Loaders[i].Trains = p.Loaders[i].Trains || of.Feeds != 0 && p.Loaders[i].Data == of.Feeds
+			l := &p.Loaders[i]
+			l.Trains, l.Changes = l.Trains || of.Feeds != 0 && l.Data == of.Feeds, l.Changes || of.Changes != 0 && l.Data == of.Changes
 		}
 	}
 	if p.Crash != nil {

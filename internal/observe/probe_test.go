@@ -222,6 +222,28 @@ func TestProbeLoaders(t *testing.T) {
 	}
 }
 
+// TestProbeHolds: what forked workers would share, what changes between epochs and
+// workers that start anew are seen before more of them are proposed.
+func TestProbeHolds(t *testing.T) {
+	quiet := strings.Replace(train, "print(", "0 and print(", 1)
+	for name, tt := range map[string]struct{ old, with, held, then string }{
+		"a file":     {"def __len__", "def __init__(s): s.f, s.n = open(__import__('os').__file__, 'rb'), 0\n    def __len__", "io.BufferedReader", ""},
+		"a global":   {"def __getitem__(s, i): return", "def __getitem__(s, i): return (db, 1) and", "sqlite3.Connection", ""},
+		"a log":      {"def __len__", "def __init__(s): s.f, s.n = open(__import__('os').devnull, 'w'), 0\n    def __len__", "", ""},
+		"its change": {"it = iter(ld)", "ld.dataset.level = epoch; it = iter(ld)", "", "changes"},
+		"each item":  {"def __getitem__(s, i): return", "def __getitem__(s, i): s.n = i; return", "", ""},
+		"spawned":    {"import torch\n", "import torch, multiprocessing\nmultiprocessing.set_start_method('spawn')\n", "", "anew"},
+	} {
+		r := runProbed(t, "import sqlite3\ndb = sqlite3.connect(':memory:')\n"+strings.Replace(quiet, tt.old, tt.with, 1))
+		if r.code != 0 || r.probe == nil || len(r.probe.Loaders) == 0 || r.page[wErr] != 0 {
+			t.Fatalf("%s: %s", name, r.stderr)
+		}
+		if l := r.probe.Loaders[0]; l.Held != tt.held || l.Changes != (tt.then == "changes") || l.Anew != (tt.then == "anew") {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
+}
+
 // TestProbeUnits: without an optimizer the steps are backward passes, without those
 // batches.
 func TestProbeUnits(t *testing.T) {

@@ -15,8 +15,8 @@ DIR, WARM_STEPS, SLOW, BURST_AT, BURST_STEPS, MOST_EVENTS = os.environ.get("ENVF
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
      "look": None, "thread": 0, "tid": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
-     "others": {}, "via": (), "loop": set(), "next": None, "wraps": [], "turns": False, "evals": False, "trained": set()}
-torch = extra = load = None
+     "others": {}, "via": (), "loop": set(), "next": None, "wraps": [], "turns": False, "evals": False, "trained": set(), "left": {}}
+torch = extra = load = sets = None
 
 def event(**kw):  # one line, one write; at most MOST_EVENTS a process. The names are those of verdict.Probe; None adds nothing
     S["events"] += 1
@@ -153,21 +153,6 @@ def step(unit):
         S["next_mem"], (C[OOMS], C[RETRIES]) = t + 1_000_000_000, map(torch.cuda.memory_stats().get, ("num_ooms", "num_alloc_retries"), (0, 0))
     return n
 
-def divided(loader):  # (does a stream, or what starts its workers, ask which worker it is in?, how many files it has)
-    todo, asks, files = [loader.dataset, loader.worker_init_fn], False, None
-    for it in todo:
-        if it is None or len(todo) > 60:
-            continue
-        for f in (it, *(f for c in type(it).__mro__ for f in vars(c).values())):
-            asks = asks or any("worker_info" in n for n in getattr(getattr(f, "__code__", None), "co_names", ()))
-        if isinstance(it, (list, tuple)):
-            todo += it[:8]
-        elif not isinstance(it, (str, bytes, int, float, dict, torch.Tensor, type)) and hasattr(it, "__dict__"):
-            n = getattr(it, "num_shards", getattr(it, "n_shards", None)) or isinstance(vars(it).get("urls"), list) and len(it.urls)
-            files = n if isinstance(n, int) and n else files
-            todo += list(vars(it).values())[:20]
-    return asks, files
-
 def compiled():  # has torch.compile captured a frame?
     return bool(getattr(sys.modules.get("torch._dynamo.utils"), "counters", {}).get("frames")) or None
 
@@ -208,13 +193,13 @@ def install(t, loader):
     if os.environ.get("ENVFIX_PROBE_TRY") or os.environ.get("ENVFIX_PROBE_DEEP"):
         extra = load("_envfix_extra")
     def made(s, r, a, k):
-        S["loaders"] += 1
+        global sets
+        S["loaders"], sets = S["loaders"] + 1, sets or load("_envfix_data")
         if S["loaders"] <= 8:
             stream = isinstance(s.dataset, getattr(t.utils.data, "IterableDataset", ()))
-            asks, files = divided(s) if stream else (False, None)
             event(loader={"workers": s.num_workers, "pin_memory": bool(s.pin_memory), "batch_size": s.batch_size, "persistent": s.persistent_workers,
-                          "data": id(s.dataset), "prefetch": s.prefetch_factor, "stream": stream, "divided": asks,
-                          "files": files, "where": line(3), "own": line(3, True), **settings(line(3), line(3, True))})
+                          "data": id(s.dataset), "prefetch": s.prefetch_factor, "stream": stream, **sets.built(s),
+                          "where": line(3), "own": line(3, True), **settings(line(3), line(3, True))})
     after(D.DataLoader, "__init__", made)
     onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
     def __next__(self):  # on the class: the iterator's type is unchanged
@@ -243,6 +228,8 @@ def install(t, loader):
         if S["eval"]:  # no part of the training's steps: the looks tell what evaluation costs
             S["data"] = id(it._dataset)
             return
+        if b is None:
+            S["left"][id(it._dataset)] = sets.state(it._dataset)
         if b is None or it._num_yielded == 1:  # an epoch's first batch and its end: workers start and stop
             C[EDGE], C[FIRST] = C[EDGE] + dt, C[FIRST] or t0
             f = sys._getframe(2)
@@ -272,6 +259,8 @@ def install(t, loader):
             raise
         C[EDGE] += 0 if S["eval"] else now() - t0
         with contextlib.suppress(Exception):
+            if S["left"].pop(id(self.dataset), None) not in (None, sets.state(self.dataset)):
+                event(changes=id(self.dataset))
             extra and extra.made(self)
         return it
     patch(D.DataLoader, "_get_iterator", _get_iterator)

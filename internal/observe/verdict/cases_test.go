@@ -74,6 +74,18 @@ var elsewhere = []ruleCase{
 		starve(t, 0.8)
 		lead(t).Loaders[0] = Loader{Stream: true, Divided: true, Files: 1, Where: "t.py:4", Source: "DataLoader(ds)"}
 	}, "loader_bound", []string{"store it in several"}},
+	{"a data set that holds a file open", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Held: "zipfile.ZipFile", Where: "t.py:4", Source: "DataLoader(ds)"}
+	}, "loader_bound", []string{"open zipfile.ZipFile", "forked workers would share", "then DataLoader(…, num_workers="}},
+	{"workers that are not forked", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Anew: true, Where: "t.py:4", Source: "DataLoader(ds)"}
+	}, "loader_bound", []string{"__name__", "then DataLoader(…, num_workers="}},
+	{"a data set that changes between epochs", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Changes: true, Where: "t.py:4", Source: "DataLoader(ds)", Pin: true}
+	}, "loader_bound", []string{"+ DataLoader(ds, num_workers=8)"}},
 	{"a sampler", func(t *Trace) {
 		starve(t, 0.8)
 		looked(t, "sampler", 0.8, Spot{At: "t.py:5", Call: "builtins.sorted"})

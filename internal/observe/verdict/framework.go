@@ -47,7 +47,6 @@ var frameworks = []framework{
 		precise: []string{"TrainingArguments(bf16=True)", "TrainingArguments(tf32=True)"},
 	},
 	{name: "lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
-	{name: "pytorch_lightning", precise: []string{"Trainer(precision=\"bf16-mixed\")", "torch.set_float32_matmul_precision(\"high\")"}},
 	{name: "timm", call: "create_loader(",
 		words: map[string]string{"num_workers": "num_workers", "persistent_workers": "persistent_workers", "pin_memory": "pin_memory"}},
 	{name: "accelerate", precise: []string{"Accelerator(mixed_precision=\"bf16\")", "torch.set_float32_matmul_precision(\"high\")"}},
@@ -56,7 +55,7 @@ var frameworks = []framework{
 // framework is the library that runs this job's loop, or made its loader.
 func (f *facts) framework() (framework, bool) {
 	return xslices.Find(frameworks, func(w framework) bool {
-		return slices.Contains(f.probe().Via, w.name) || w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/")
+		return slices.ContainsFunc(f.probe().Via, func(via string) bool { return strings.TrimPrefix(via, "pytorch_") == w.name }) || w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/")
 	})
 }
 
@@ -77,6 +76,12 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 	case l.Stream && !l.Divided:
 		return []string{"the data set is a stream, and each worker would read all of it: divide it first, " +
 			"by torch.utils.data.get_worker_info() or split_dataset_by_node"}
+	case l.Held != "" || l.Anew:
+		return []string{say.Either(l.Held != "", "the data set holds an open "+l.Held+", which forked workers would share: open it in the worker, at its first sample",
+			"workers run the script's body again here: put that below if __name__ == \"__main__\":, and keep lambdas out of the data set") + "; then DataLoader(…, " + joined(args) + ")"}
+	}
+	if l.Changes { // workers that stay would keep the data set as it was
+		args = xslices.Filter(args, func(a [2]string) bool { return a[0] != "persistent_workers" })
 	}
 	w, known := f.framework()
 	if !installed(l.Where) || !known || w.call == "" {

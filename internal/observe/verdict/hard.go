@@ -69,10 +69,7 @@ func hostOOM(f *facts) *Finding {
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if len(s) > 160 {
-		s = s[:160] + "…"
-	}
-	return s
+	return text.Cut(s, 160)
 }
 
 // shmTooSmall: workers hand their batches over in /dev/shm, and it is full. The
@@ -89,7 +86,7 @@ func shmTooSmall(f *facts) *Finding {
 	if !said && !filled {
 		return nil
 	}
-	x := f.finding(ShmTooSmall, high, numbers{"shm_total_mib": h.ShmTotal, "shm_free_mib": h.ShmLow, "workers": l.Workers},
+	x := f.finding(ShmTooSmall, say.Either(said, high, medium), numbers{"shm_total_mib": h.ShmTotal, "shm_free_mib": h.ShmLow, "workers": l.Workers},
 		"the DataLoader's workers ran out of shared memory",
 		"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory")
 	if h.ShmTotal > 0 {
@@ -98,9 +95,6 @@ func shmTooSmall(f *facts) *Finding {
 	if need > 0 {
 		x.Evidence["shm_need_mib"] = need
 		x.Text += fmt.Sprintf("; %s may need %s", text.Count(l.Workers, "worker"), mib(need))
-	}
-	if !said {
-		x.Confidence = medium
 	}
 	return x
 }

@@ -130,6 +130,7 @@ func TestRewrite(t *testing.T) {
 		{"ld = DataLoader(ds, **kw)", ""},
 		{"ld = DataLoader(ds, sampler=d[')'])", ""},
 		{"ld = make()", ""},
+		{"a, b = DataLoader(x), DataLoader(y)", ""},
 	}
 	for _, tt := range tests {
 		got := rewrite(Loader{Where: "t.py:1", Source: tt.in}, [2]string{"num_workers", "4"})

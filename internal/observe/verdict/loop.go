@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -83,10 +84,8 @@ func loaderFromOutside(f *facts) *Finding {
 }
 
 func (f *facts) burst() (Burst, bool) {
-	if b := f.probe().Burst; b != nil && b.Steps > 0 {
-		return *b, true
-	}
-	return Burst{}, false
+	b := cmp.Or(f.probe().Burst, &Burst{})
+	return *b, b.Steps > 0
 }
 
 // at names a place, and the job's own line that led there where it is a library's.

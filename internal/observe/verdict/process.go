@@ -102,6 +102,9 @@ type Loader struct {
 	Stream     bool   `json:"stream,omitempty"`  // an IterableDataset
 	Divided    bool   `json:"divided,omitempty"` // that asks which worker it is in
 	Files      int    `json:"files,omitempty"`   // that it is stored in; 0 unknown
+	Held       string `json:"held,omitempty"`    // what its data set holds open: a file or a connection, which processes cannot share
+	Anew       bool   `json:"anew,omitempty"`    // its workers would run the script's body again: they are not forked
+	Changes    bool   `json:"changes,omitempty"` // the job changes its data set between epochs
 	Where      string `json:"where,omitempty"`   // file:line
 	Source     string `json:"source,omitempty"`
 	Own        string `json:"own,omitempty"`     // file:line of the job's own code that led there, where Where is a library's

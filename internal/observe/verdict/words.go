@@ -61,11 +61,10 @@ func count(n int64) string {
 // rewrite proposes a DataLoader call with other arguments: the user's own line
 // as a diff where the call ends on it, else the arguments alone.
 func rewrite(l Loader, args ...[2]string) []string {
-	flags := text.Each(args, func(a [2]string) string { return a[0] + "=" + a[1] })
-	out := []string{"DataLoader(…, " + strings.Join(flags, ", ") + ")"}
+	out := []string{"DataLoader(…, " + joined(args) + ")"}
 	line := strings.TrimRight(l.Source, " \t\r\n")
 	open := strings.Index(line, "DataLoader(")
-	if open < 0 || strings.ContainsAny(line, "\n\x00") || strings.Contains(line[open:], "**") || installed(l.Where) { // a library's line is not the user's to change
+	if strings.Count(line, "DataLoader(") != 1 || strings.ContainsAny(line, "\n\x00") || strings.Contains(line[open:], "**") || installed(l.Where) { // a library's line is not the user's to change
 		return out
 	}
 	end := closing(line, open+len("DataLoader("))
@@ -78,6 +77,11 @@ func rewrite(l Loader, args ...[2]string) []string {
 	}
 	changed := line[:open] + "DataLoader(" + inside + line[end:]
 	return append(out, fmt.Sprintf("%s\n- %s\n+ %s", l.Where, strings.TrimSpace(line), strings.TrimSpace(changed)))
+}
+
+// joined writes arguments as a call has them.
+func joined(args [][2]string) string {
+	return strings.Join(text.Each(args, func(a [2]string) string { return a[0] + "=" + a[1] }), ", ")
 }
 
 // closing finds the parenthesis that closes the one before from; -1: not on

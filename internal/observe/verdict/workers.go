@@ -57,6 +57,9 @@ func workerRespawn(f *facts) *Finding {
 	x := f.finding(WorkerRespawn, high, numbers{"edge_share": round(s), "epochs": p.Epochs, "workers": ld.Workers},
 		fmt.Sprintf("%s of the run starts and stops workers: %d epochs × %s", pct(s), p.Epochs, text.Count(ld.Workers, "worker")),
 		f.setLoader(ld, [2]string{"persistent_workers", "True"})...)
+	if ld.Changes && !anew {
+		x.Fix = []string{"the job changes the data set between epochs, which workers that stay would not see: num_workers=0, or longer epochs"}
+	}
 	if anew { // workers that stay belong to a loader that stays
 		x.Evidence["loaders"] = max(f.probe().Made, len(f.probe().Loaders))
 		x.Text = fmt.Sprintf(
