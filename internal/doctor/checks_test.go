@@ -120,6 +120,7 @@ var ruled = []struct{ check, sick, healthy string }{
 		"01:00.0 3D controller: NVIDIA Corporation GA100\n\tKernel driver in use: nvidia",
 	},
 	{"DRV025", "RuntimeError: Found no NVIDIA driver on your system.\nbash: nvidia-smi: command not found", "torch.cuda.is_available() True"},
+	{"CTR010", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y nvidia-driver-550", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3"},
 	{"ACC008", "Failed to initialize NVML: Insufficient Permissions", "torch.cuda.is_available() True"},
 	{"DRV001", "RuntimeError: Found no NVIDIA driver on your system.", "torch.cuda.is_available() True"},
 	{

@@ -41,6 +41,7 @@ var rooms = slices.Concat(
 	use.Rules,
 	ofFiles,
 	containers.Rules,
+	[]evidence.Rule{{After: evidence.AfterRows}},
 	code.Rules,
 	settings.Rules,
 	devices.Rules,
@@ -63,11 +64,7 @@ func judge(e *evidence.Evidence) (found evidence.Found) {
 			found = found.With(out, e.Knowledge)
 		}
 	}
-	for _, r := range e.Knowledge.Rules {
-		var out evidence.Findings
-		evidence.Row(e, r, &out)
-		found = found.With(out, e.Knowledge)
-	}
+	found = evidence.Rows(e, found)
 	for _, r := range asked {
 		if r.After != nil {
 			var out evidence.Findings

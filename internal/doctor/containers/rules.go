@@ -7,11 +7,5 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"CTR008"}, Find: staleCDI},
 	{Checks: []string{"CTR001", "CTR018", "CTR022", "CTR024"}, After: asksForNone},
-	{Checks: []string{"CTR018"}, Find: noCapability},
-	{Checks: []string{"HW001"}, Find: nothingToGive},
-	{Checks: []string{"CTR003", "CTR002"}, Find: runtimes},
-	{Checks: []string{"CTR022"}, Find: podRuntime},
-	{Checks: []string{"PY001", "IDX003", "CTR010", "CTR001"}, After: dockerfile},
-	{Checks: []string{"CTR001"}, After: startedBy},
 	{Checks: []string{"TK013", "TK003"}, After: runtimeImage},
 }

@@ -200,40 +200,6 @@ func packageNewer(e *evidence.Evidence, out *evidence.Findings) {
 		Says("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)
 }
 
-// boundDriver: another kernel driver holds the GPU.
-func boundDriver(e *evidence.Evidence, out *evidence.Findings) {
-	for _, g := range e.Machine.GPUs {
-		if g.Vendor != machine.NVIDIA {
-			continue
-		}
-		switch g.KernelDriver {
-		case "nouveau", "nova":
-			out.Find("KMD001", evidence.Proven, e.From.Bus).Say("the kernel driver " + g.KernelDriver + " holds the " + g.Name)
-		case "vfio-pci":
-			out.Find("HW012", evidence.Likely, e.From.Bus)
-		}
-	}
-}
-
-// silentFailure: torch has CUDA, the driver answers and is new enough, the build
-// serves the GPU, and still torch sees nothing, without a message that says why.
-func silentFailure(e *evidence.Evidence, out *evidence.Findings) {
-	t := e.Torch
-	if !e.Torch.SeesNone() || t.CUDA.IsZero() || e.Machine.Driver == nil || e.Machine.Driver.Version.IsZero() {
-		return
-	}
-	if f := e.Driver().Floor(t.CUDA); f.IsZero() || e.Machine.Driver.Version.Less(f) {
-		return
-	}
-	out.Find("DRV015", evidence.Weak, t.AvailableAt, e.From.Driver).
-		Says("torch sees no GPU although build and driver fit: nvidia_uvm is not loaded, a variable hides the GPU, or the process may not open it").
-		Do(
-			"`echo \"$CUDA_VISIBLE_DEVICES\"`: unset it",
-			"`sudo nvidia-modprobe -u -c=0`, or reboot",
-			"paste the warning that torch prints",
-		)
-}
-
 // otherKernel: NVIDIA's module was built for other kernels than the one that runs.
 func otherKernel(e *evidence.Evidence, out *evidence.Findings) {
 	k := e.Place.Kernels

@@ -1,42 +1,11 @@
 package driver
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
 )
-
-// unserved: the bus shows a GPU, and no driver answers for it. Where that is to
-// be mended depends on where this is.
-func unserved(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Pasted || e.Machine.Driver != nil {
-		return
-	}
-	g := e.GPU().First(machine.NVIDIA)
-	if g == nil || g.Visible || e.Machine.Platform.Environment == machine.Jetson || g.KernelDriver == "nouveau" ||
-		g.KernelDriver == "vfio-pci" {
-		return
-	}
-	said := evidence.Quote{Text: fmt.Sprintf("GPU %s (%s)", g.Name, g.PCIID)}
-	switch e.Machine.Platform.Environment {
-	case machine.Container:
-		f := out.Find("CTR001", evidence.Proven, said).
-			Say("the " + g.Name + " is on the bus, and this container was started without access to it")
-		if host, way := e.Machine.Lent(); host != "" {
-			f.Says("the %s is on the bus, and this %s was started without access to it", g.Name, host).Do(way)
-		}
-	case machine.WSL2:
-		out.Find("CTR014", evidence.Proven, said)
-	case machine.ContainerBuild, machine.HPCLogin:
-	default:
-		out.Find("DRV001", evidence.Proven, said).
-			Say("no NVIDIA driver is installed for the " + g.Name).
-			Do("`envfix plan --change-driver` names the driver and its steps")
-	}
-}
 
 // notLoaded: the driver is installed and its kernel module is not loaded.
 func notLoaded(e *evidence.Evidence, out *evidence.Findings) {
@@ -101,20 +70,4 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 			f.As(evidence.Note).Says("whether torch is there, nobody looked").Do("on that machine: `envfix doctor`, or `envfix apply`, which installs the one that fits")
 		}
 	}
-}
-
-// noNVML: the kernel module is at work, and the library that tells of it is not here.
-func noNVML(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	d := e.Machine.Driver
-	if e.Pasted || d == nil || d.NotLoaded || d.Evidence != machine.FromProc || len(found.Of("DRV002")) > 0 ||
-		!slices.Contains(e.Machine.Notes, "nvml: library not found") {
-		return
-	}
-	v := d.Version
-	out.Find("DRV003", evidence.Likely, e.From.Driver).As(evidence.Warning).
-		Says("the driver's library libnvidia-ml.so.1 is not here, and its kernel module %s is at work: "+
-			"CUDA may compute, and nvidia-smi and what asks for the GPU's memory (vLLM, nvitop) do not", v).
-		Do(fmt.Sprintf("the driver's packages in version %s: `sudo apt install --reinstall libnvidia-compute-%d nvidia-utils-%d` on Ubuntu, "+
-			"then `sudo ldconfig`", v, v.Major(), v.Major()),
-			"in a container: `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility`")
 }

@@ -9,34 +9,90 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/xslices"
 )
 
-// Row asks a rule that is a row of the data.
-func Row(e *Evidence, r *know.Rule, out *Findings) {
+// A row is a rule of the data that is asked.
+type row struct {
+	*know.Rule
+	e     *Evidence
+	found Found
+	item  any // of Each
+}
+
+// Rows asks the rules that are rows of the data and look at facts alone, one after the other.
+func Rows(e *Evidence, found Found) Found {
+	for _, r := range e.Knowledge.Rules {
+		var out Findings
+		if !r.After {
+			row{Rule: r, e: e}.ofEach(&out)
+		}
+		found = found.With(out, e.Knowledge)
+	}
+	return found
+}
+
+// AfterRows asks those that also look at what others found.
+func AfterRows(e *Evidence, found Found, out *Findings) {
+	for _, r := range e.Knowledge.Rules {
+		if r.After {
+			row{Rule: r, e: e, found: found}.ofEach(out)
+		}
+	}
+}
+
+// ofEach asks it, of each item where it is of some.
+func (r row) ofEach(out *Findings) {
+	items := []any{nil}
+	if r.Each != "" {
+		items = known(r.facts(r.Each, nil))
+	}
+	for _, r.item = range items {
+		if r.ask(out) && r.First {
+			return
+		}
+	}
+}
+
+// ask adds what follows where it holds.
+func (r row) ask(out *Findings) bool {
 	var at []read.Evidence
 	for _, alternatives := range r.At {
-		said, ok := holds(e, alternatives)
+		said, ok := r.holds(alternatives)
 		if !ok {
-			return
+			return false
 		}
 		at = append(at, said...)
 	}
-	if slices.ContainsFunc(r.If, func(alternatives []*know.Term) bool { _, ok := holds(e, alternatives); return !ok }) {
-		return
+	if slices.ContainsFunc(r.If, func(alternatives []*know.Term) bool { _, ok := r.holds(alternatives); return !ok }) {
+		return false
 	}
 	if len(r.Deny) > 0 {
 		out.denied = append(out.denied, func(f *Finding) bool { return r.Deny[0] == know.Everything || slices.Contains(r.Deny, f.Check) })
 	}
-	if r.Check == "" {
-		return
+	switch {
+	case r.Anew:
+		for _, f := range r.found.Of(r.Check) {
+			r.say(out.Anew(f))
+		}
+	case r.Check != "":
+		f := out.Find(r.Check, proofOf(r.Proof), at...).Of(r.Cause)
+		if r.say(f); r.Severity != nil {
+			f.As(*r.Severity)
+		}
 	}
-	f := out.Find(r.Check, proofOf(r.Proof), at...).Of(r.Cause).Say(filled(e, r.Text)).In(r.Places)
+	return true
+}
+
+func (r row) say(f *Finding) {
+	var ways []string
 	for _, way := range r.Fix {
-		f.Fix = append(f.Fix, filled(e, way))
+		ways = append(ways, r.filled(way))
 	}
-	if r.Severity != nil {
-		f.As(*r.Severity)
+	f.Say(r.filled(r.Text)).Do(ways...)
+	if r.Places != nil {
+		f.In(r.Places)
 	}
 }
 
@@ -54,9 +110,9 @@ func proofOf(words string) Proof {
 }
 
 // holds is the evidence of the first of some alternatives that is so.
-func holds(e *Evidence, alternatives []*know.Term) (at []read.Evidence, ok bool) {
+func (r row) holds(alternatives []*know.Term) (at []read.Evidence, ok bool) {
 	for _, t := range alternatives {
-		facts := xslices.Filter(facts(e, t.Fact, t.Of), func(v any) bool { return t.Admits(wordsOf(v)) })
+		facts := xslices.Filter(known(r.facts(t.Fact, t.Of)), func(v any) bool { return t.Admits(wordsOf(v)) })
 		if t.Not != (len(facts) == 0) && !t.Maybe {
 			continue
 		}
@@ -82,55 +138,73 @@ func wordsOf(fact any) string {
 	return fmt.Sprint(fact)
 }
 
-// facts are what is known under a name, none where it is not so: a field of the evidence by
-// its way (of a list those of each item), or what is read out of several.
-func facts(e *Evidence, name string, of []string) []any {
+// known are those facts that are not zero, which are unknown.
+func known(facts []any) []any {
+	return slices.DeleteFunc(facts, func(v any) bool { return reflect.ValueOf(v).IsZero() })
+}
+
+// facts are what is read under a name: a field of the evidence by its way (of a list those of
+// each item), or of the item, what is read out of several, or a text.
+func (r row) facts(name string, of []string) []any {
 	if text, own := strings.CutPrefix(name, `"`); own {
-		return []any{Fact("%s", filled(e, strings.TrimSuffix(text, `"`)))}
+		return []any{Fact("%s", r.filled(strings.TrimSuffix(text, `"`)))}
 	}
-	if read, known := named[name]; known {
-		v, ok := read(e, of)
-		if !ok {
-			return nil
-		}
-		return []any{v}
+	if field, own := strings.CutPrefix(name, "."); own {
+		return fields(reflect.ValueOf(r.item), strings.Split(field, "."))
 	}
-	return fields(reflect.ValueOf(e).Elem(), strings.Split(name, "."))
+	if read := named[name]; read != nil {
+		return []any{read(r, of)}
+	}
+	return fields(reflect.ValueOf(r.e).Elem(), strings.Split(name, "."))
 }
 
-// named are the facts that are no field.
-var named = map[string]func(e *Evidence, of []string) (any, bool){
-	"message":   func(e *Evidence, of []string) (any, bool) { return second(e.Has(of...)) },
-	"no-device": func(e *Evidence, _ []string) (any, bool) { return second(e.Has(NoDevice...)) },
-	"none":      func(e *Evidence, of []string) (any, bool) { return second(e.None(slices.Clip(of)...)) },
-	"clue": func(e *Evidence, of []string) (any, bool) {
-		h, ok := xslices.Find(e.Clues, func(h read.ClueHit) bool { return h.Clue.ID == of[0] })
-		return strings.Join(of, ""), ok && len(h.At) > 0
+// named are the facts that are no field; zero where it is not so.
+var named = map[string]func(r row, of []string) any{
+	"message":   func(r row, of []string) any { return said(r.e.Has(of...)) },
+	"no-device": func(r row, _ []string) any { return said(r.e.Has(NoDevice...)) },
+	"none":      func(r row, of []string) any { return said(r.e.None(slices.Clip(of)...)) },
+	"unseen":    func(r row, _ []string) any { return said(r.e.Unseen()) },
+	"clue":      func(r row, of []string) any { return r.e.Clue(of[0]) },
+	"package": func(r row, of []string) any {
+		p, _ := xslices.Find(r.e.Packages, func(p read.Package) bool { return p.Name == of[0] })
+		return p
 	},
-	"package": func(e *Evidence, of []string) (any, bool) {
-		p, ok := xslices.Find(e.Packages, func(p read.Package) bool { return p.Name == of[0] })
-		return p, ok
-	},
-	"unfound": func(e *Evidence, _ []string) (any, bool) {
-		h := e.Wanted().Unfound()
-		if h == nil {
-			return nil, false
+	"unfound": func(r row, _ []string) any {
+		if h := r.e.Wanted().Unfound(); h != nil {
+			return h.At
 		}
-		return h.At, true
+		return false
 	},
-	"visible":       func(e *Evidence, _ []string) (any, bool) { return true, len(e.GPU().Visible()) > 0 },
-	"sees-gpu":      func(e *Evidence, _ []string) (any, bool) { return true, e.Torch.SeesGPU() },
-	"sees-none":     func(e *Evidence, _ []string) (any, bool) { return true, e.Torch.SeesNone() },
-	"cpu-by-choice": func(e *Evidence, _ []string) (any, bool) { return true, e.CPUByChoice() },
-	"torch-says":    func(e *Evidence, _ []string) (any, bool) { return true, e.Torch.Rank == ByTorch },
-	"torch-named":   func(e *Evidence, _ []string) (any, bool) { return e.Torch.Named(), e.Torch.Version != "" },
-	"index-label":   func(e *Evidence, _ []string) (any, bool) { return e.Wanted().Label(), e.Wanted().Label() != "" },
+	"found":         func(r row, of []string) any { return len(r.found.Of(of...)) > 0 },
+	"quiet":         func(r row, _ []string) any { return r.found.Quiet() },
+	"visible":       func(r row, _ []string) any { return len(r.e.GPU().Visible()) > 0 },
+	"sees-gpu":      func(r row, _ []string) any { return r.e.Torch.SeesGPU() },
+	"sees-none":     func(r row, _ []string) any { return r.e.Torch.SeesNone() },
+	"cpu-by-choice": func(r row, _ []string) any { return r.e.CPUByChoice() },
+	"torch-says":    func(r row, _ []string) any { return r.e.Torch.Rank == ByTorch },
+	"torch-named":   func(r row, _ []string) any { return r.e.Torch.Named() },
+	"index-label":   func(r row, _ []string) any { return r.e.Wanted().Label() },
+	"gpu-name":      func(r row, _ []string) any { g, _ := r.item.(machine.GPU); return NameOf(g) },
+	"host":          func(r row, _ []string) any { host, _ := r.e.Machine.Lent(); return host },
+	"host-way":      func(r row, _ []string) any { _, way := r.e.Machine.Lent(); return way },
+	"asked-by-compose": func(r row, _ []string) any {
+		return slices.ContainsFunc(r.e.Containers.Workloads, func(w *read.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) })
+	},
+	"driver-fits": func(r row, _ []string) any {
+		floor, d := r.e.Driver().Floor(r.e.Torch.CUDA), r.e.Machine.Driver
+		return d != nil && !d.Version.IsZero() && !floor.IsZero() && !d.Version.Less(floor)
+	},
 }
 
-func second(v read.Evidence, ok bool) (any, bool) { return v, ok }
+// said is where something stood, or that torch's own silence says it.
+func said(at read.Evidence, ok bool) any {
+	if ok && at.IsZero() {
+		return true
+	}
+	return at
+}
 
-// fields are the values at the end of a way through structures, lists and maps, but those
-// that are zero, which are unknown.
+// fields are the values at the end of a way through structures, lists and maps.
 func fields(v reflect.Value, way []string) (out []any) {
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil():
@@ -140,9 +214,8 @@ func fields(v reflect.Value, way []string) (out []any) {
 		for i := range v.Len() {
 			out = append(out, fields(v.Index(i), way)...)
 		}
-	case len(way) == 0 && !v.IsZero():
-		return []any{v.Interface()}
 	case len(way) == 0:
+		return []any{v.Interface()}
 	case v.Kind() == reflect.Map:
 		if item := v.MapIndex(reflect.ValueOf(way[0])); item.IsValid() {
 			return fields(item, way[1:])
@@ -154,13 +227,13 @@ func fields(v reflect.Value, way []string) (out []any) {
 }
 
 // slot is the name of a fact in a text.
-var slot = lazy.Regexp(`\{([A-Z]\w*\.[\w.]+|torch-named|package [\w-]+)\}`)
+var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+|torch-named|gpu-name|host|host-way|package [\w-]+)\}`)
 
 // filled puts facts into a text: of a list the first.
-func filled(e *Evidence, text string) string {
+func (r row) filled(text string) string {
 	return slot().ReplaceAllStringFunc(text, func(s string) string {
 		words := strings.Fields(s[1 : len(s)-1])
-		for _, v := range facts(e, words[0], words[1:]) {
+		for _, v := range r.facts(words[0], words[1:]) {
 			return wordsOf(v)
 		}
 		return ""

@@ -30,13 +30,17 @@ func leads(of reflect.Type, way []string) bool {
 // Every fact that a row of the data asks for is one: a field, or a name with what reads it.
 func TestRowsAskForFacts(t *testing.T) {
 	known := func(fact string) bool {
-		return strings.HasPrefix(fact, `"`) || named[fact] != nil || leads(reflect.TypeFor[Evidence](), strings.Split(fact, "."))
+		return strings.HasPrefix(fact, `"`) || strings.HasPrefix(fact, ".") || named[fact] != nil || leads(reflect.TypeFor[Evidence](), strings.Split(fact, "."))
 	}
 	k := know.Embedded()
 	for _, r := range k.Rules {
+		if r.Each != "" && !known(r.Each) {
+			t.Errorf("%s: there is no list %s", r.ID, r.Each)
+		}
 		for _, terms := range slices.Concat(r.At, r.If) {
 			for _, term := range terms {
-				if !known(term.Fact) {
+				field, own := strings.CutPrefix(term.Fact, ".")
+				if !known(term.Fact) || own && !leads(reflect.TypeFor[Evidence](), append(strings.Split(r.Each, "."), strings.Split(field, ".")...)) {
 					t.Errorf("%s: nothing is known as %s", r.ID, term.Fact)
 				}
 				if term.Fact == "message" && len(term.Of) == 0 {
@@ -51,7 +55,7 @@ func TestRowsAskForFacts(t *testing.T) {
 				}
 			}
 		}
-		if r.Check != "" && proofOf(r.Proof) < Trifle.Loose() {
+		if r.Check != "" && !r.Anew && proofOf(r.Proof) < Trifle.Loose() {
 			t.Errorf("%s: %q is no proof", r.ID, r.Proof)
 		}
 		for _, s := range append(slices.Clone(r.Fix), r.Text) {
@@ -74,6 +78,7 @@ func TestRow(t *testing.T) {
 	e := New(know.Embedded(), &read.Case{Torch: read.Torch{Version: "2.7.1", Label: "cu128"}})
 	e.Did.CondaCUDA, e.Machine.Platform.OS = said, "linux"
 	e.Machine.Env = map[string]string{"A": "1"}
+	asks := row{e: e}
 	term := func(fact, op, value string) *know.Term { return &know.Term{Fact: fact, Op: op, Value: value} }
 	not := func(t *know.Term) *know.Term { t.Not = true; return t }
 	for _, c := range []struct {
@@ -91,14 +96,14 @@ func TestRow(t *testing.T) {
 		{[]*know.Term{term("Machine.Driver.Version", "", "")}, false},
 		{[]*know.Term{term("sees-none", "", "")}, false},
 	} {
-		if _, ok := holds(e, c.terms); ok != c.want {
+		if _, ok := asks.holds(c.terms); ok != c.want {
 			t.Errorf("%s %s %s: %v", c.terms[0].Fact, c.terms[0].Op, c.terms[0].Value, ok)
 		}
 	}
-	if at, ok := holds(e, []*know.Term{term("Did.CondaCUDA", "", "")}); !ok || len(at) != 1 || at[0] != said {
+	if at, ok := asks.holds([]*know.Term{term("Did.CondaCUDA", "", "")}); !ok || len(at) != 1 || at[0] != said {
 		t.Errorf("its evidence is %v", at)
 	}
-	if got := filled(e, "torch {torch-named} on {Machine.Platform.OS}, {torch}"); got != "torch 2.7.1+cu128 on linux, {torch}" {
+	if got := asks.filled("torch {torch-named} on {Machine.Platform.OS}, {torch}"); got != "torch 2.7.1+cu128 on linux, {torch}" {
 		t.Errorf("filled: %s", got)
 	}
 }

@@ -139,6 +139,7 @@ var kinds = []struct {
 	{"limits.yaml", "id torch value values note source", (*Knowledge).addLimit},
 	{"rules_torch.yaml", ofRule, (*Knowledge).addRule},
 	{"rules_machine.yaml", ofRule, (*Knowledge).addRule},
+	{"rules_containers.yaml", ofRule, (*Knowledge).addRule},
 	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
 }
 

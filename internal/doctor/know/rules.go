@@ -14,6 +14,10 @@ import (
 type Rule struct {
 	ID       string
 	Check    string // "" it only takes back what others found
+	After    bool   // it is asked after the rules that look at facts alone
+	Anew     bool   // it says what others found of its check in other words
+	Each     string // a list, of each item of which it is asked; ".Name" is a field of that
+	First    bool   // of the first item alone of which it holds
 	Proof    string // as package evidence reads it: "likely", "strong exact"
 	At       [][]*Term
 	If       [][]*Term // as At, and no evidence of it
@@ -26,7 +30,7 @@ type Rule struct {
 }
 
 // ofRule are the keys of a rule.
-const ofRule = "id check proof at if deny cause text fix severity"
+const ofRule = "id check proof after anew each first at if deny cause text fix severity"
 
 // A Term asks for one fact, by its name or its field.
 type Term struct {
@@ -83,8 +87,9 @@ func termsOf(conditions []string) (all [][]*Term, err error) {
 }
 
 func (k *Knowledge) addRule(r record) (err error) {
-	rule := &Rule{ID: r.one("id"), Check: r.one("check"), Proof: r.one("proof"), Deny: r.keys["deny"], Cause: r.one("cause"),
-		Text: r.one("text"), Fix: r.keys["fix"], Places: r.places()}
+	rule := &Rule{ID: r.one("id"), Check: r.one("check"), Proof: r.one("proof"), Each: r.one("each"), First: r.one("first") == "true",
+		After: r.one("after") == "true", Anew: r.one("anew") == "true", Deny: r.keys["deny"],
+		Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"], Places: r.places()}
 	if s := r.one("severity"); s != "" {
 		rule.Severity = new(Severity)
 		if !rule.Severity.parse(s) {
@@ -96,13 +101,13 @@ func (k *Knowledge) addRule(r record) (err error) {
 			return fmt.Errorf("no check %s", id)
 		}
 	}
-	if rule.At, err = termsOf(r.keys["at"]); err != nil {
-		return err
+	var bad error
+	rule.At, bad = termsOf(r.keys["at"])
+	if rule.If, err = termsOf(r.keys["if"]); cmp.Or(bad, err) != nil {
+		return cmp.Or(bad, err)
 	}
-	if rule.If, err = termsOf(r.keys["if"]); err != nil {
-		return err
-	}
-	if rule.ID == "" || rule.Check == "" && len(rule.Deny) == 0 || rule.Check != "" && len(rule.At) == 0 || rule.Cause != "" && !k.cause(rule.Cause) {
+	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At) > 0)
+	if rule.ID == "" || !told || rule.Cause != "" && !k.cause(rule.Cause) {
 		return fmt.Errorf("%q is not a rule: it has no id, no check, no evidence, or no cause of the vocabulary", rule.ID)
 	}
 	k.Rules = append(k.Rules, rule)

@@ -7,7 +7,6 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -46,14 +45,4 @@ func driverOfProcess(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	out.Find("DRV022", evidence.Proven, evidence.Fact("process %d has libcuda.so.%s mapped", r.PID, theirs), e.From.Module).
 		Says("process %d runs with the library of driver %s, and %s is loaded", r.PID, theirs, d.LoadedVersion)
-}
-
-// noDeviceOpen: torch is loaded, a GPU is there, and the process holds none.
-func noDeviceOpen(e *evidence.Evidence, out *evidence.Findings) {
-	r := e.Running
-	g := e.GPU().First(machine.NVIDIA)
-	if r == nil || !r.Torch || len(r.Devices) > 0 || g == nil || !g.Visible || e.Machine.Platform.Environment == machine.WSL2 {
-		return
-	}
-	out.Find("ACC020", evidence.Trifle, evidence.Fact("process %d has no /dev/nvidia* open", r.PID))
 }

@@ -162,17 +162,12 @@ func orphaned(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// computeMode: a GPU that admits one process and has one, or none at all. MPS is
-// one process that serves many.
+// computeMode: a GPU that admits one process and has one. MPS is one process that serves many.
 func computeMode(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range used(e) {
 		index := strconv.Itoa(g.Index)
 		reset := "`sudo nvidia-smi -i " + index + " -c DEFAULT` lets several in"
 		switch g.Use.ComputeMode {
-		case "prohibited":
-			out.Find("ACC005", evidence.Proven, evidence.Fact("GPU %s: compute mode prohibited", index)).
-				Say(evidence.GPUName(g) + " is set to compute mode prohibited: no program may use it").
-				Do("`sudo nvidia-smi -i " + index + " -c DEFAULT`")
 		case "exclusive_process", "exclusive_thread":
 			mode := strings.ReplaceAll(g.Use.ComputeMode, "_", " ")
 			said := evidence.Fact("GPU %s: compute mode %s", index, mode)
@@ -210,45 +205,6 @@ func taken(e *evidence.Evidence, g machine.GPU) bool {
 	return slices.ContainsFunc(u.Processes, isCompute) &&
 		!slices.ContainsFunc(u.Processes,
 			func(p machine.Process) bool { return strings.HasPrefix(p.Name, "nvidia-cuda-mps") })
-}
-
-// noInstances: MIG is on and nothing was made of it. Where another GPU can be
-// used, that is no standstill.
-func noInstances(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Pasted {
-		return
-	}
-	for _, g := range e.Machine.GPUs {
-		if !g.MIGMode {
-			continue
-		}
-		index := strconv.Itoa(g.Index)
-		f := out.Find("ACC006", evidence.Proven, evidence.Fact("GPU %s: MIG mode on, no instances", index)).
-			Say(evidence.GPUName(g)+" is in MIG mode and has no instance: no program can use it").
-			Do(
-				"`sudo nvidia-smi mig -i "+index+" -lgip` lists what it can be divided into, `sudo nvidia-smi mig -i "+index+" -cgi 0 -C` makes one instance of all of it",
-				"or `sudo nvidia-smi -i "+index+" -mig 0` ends the mode",
-			)
-		if len(e.GPU().Visible()) > 0 {
-			f.As(evidence.Warning)
-		}
-	}
-}
-
-// unreachable: NVML knows of a GPU and gets no answer.
-func unreachable(e *evidence.Evidence, out *evidence.Findings) {
-	for _, g := range e.Machine.GPUs {
-		said := evidence.Fact("GPU at %s: NVML %s", g.PCIAddress, strings.ReplaceAll(g.Fault, "_", " "))
-		which := evidence.NameOf(g) + " at " + g.PCIAddress
-		switch g.Fault {
-		case machine.FaultLost:
-			out.Find("HW002", evidence.Proven, said).Say("the " + which + " has fallen off the bus")
-		case machine.FaultReset:
-			out.Find("HW009", evidence.Proven, said).Say("the " + which + " must be reset before it can be used")
-		case machine.FaultUnknown:
-			out.Find("DRV014", evidence.Likely, said).Say("the driver does not reach the " + which)
-		}
-	}
 }
 
 // memoryErrors: what ECC counted since the driver was loaded, and what waits for a
