@@ -62,11 +62,12 @@ func (f *planFlags) repository(ctx context.Context, as mode) error {
 // project follows what the project in a directory says, where one is an argument
 // (`envfix plan .`), into its own environment where none is named.
 func (f *planFlags) project(named bool) error {
-	i := slices.IndexFunc(f.wish.Arguments, project.IsDir)
+	i := slices.IndexFunc(f.wish.Arguments, func(arg string) bool { dir, _ := project.Extras(arg); return project.IsDir(dir) })
 	if i < 0 {
 		return nil
 	}
-	dir := f.wish.Arguments[i]
+	var dir string
+	dir, f.wish.Extras = project.Extras(f.wish.Arguments[i])
 	f.wish.Arguments = slices.Delete(slices.Clone(f.wish.Arguments), i, i+1)
 	if !named {
 		f.target.place = place.Here()

@@ -37,6 +37,12 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	} else {
 		followed = w.followOwnLock(dir)
 	}
+	if w.Extras != "" && followed != "" {
+		var err error
+		if followed, err = definer(dir, w.Extras); err != nil {
+			return err
+		}
+	}
 	document := installed(dir)
 	documented := w.followDocument(dir, followed, document)
 	if followed != "" || documented != "" {
@@ -49,11 +55,33 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 		w.Read = documented
 		return nil
 	case !DemandsItself(w.Manager):
-		w.Files = append(w.Files, filepath.Join(dir, followed))
+		w.Files = append(w.Files, filepath.Join(dir, followed)+w.Extras)
 	}
-	w.Read = whatWasRead(dir, followed, documented, w.Lock)
-	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed), missingModules(dir))
+	w.Read = strings.Replace(whatWasRead(dir, followed, documented, w.Lock), followed, followed+w.Extras, 1)
+	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), missingModules(dir))
 	return w.installProject(dir, followed, t, elsewhere)
+}
+
+// Extras tells a folder from the extras of its project, as pip takes them: `.[dev]`.
+func Extras(arg string) (dir, extras string) {
+	if at := strings.LastIndexByte(arg, '['); at > 0 && strings.HasSuffix(arg, "]") {
+		return arg[:at], arg[at:]
+	}
+	return arg, ""
+}
+
+// definer is the file of a project's packaging that defines all of some extras.
+func definer(dir, extras string) (name string, err error) {
+	for _, name := range []string{"pyproject.toml", "setup.cfg", "setup.py"} {
+		_, bad := Read(filepath.Join(dir, name) + extras)
+		if bad == nil {
+			return name, nil
+		}
+		if err == nil || !IsFile(filepath.Join(dir, "pyproject.toml")) {
+			err = bad
+		}
+	}
+	return "", err
 }
 
 // followOwnLock takes over what the project's own tool locked, and returns the file that is
@@ -80,7 +108,7 @@ func (w *Wish) followOwnLock(dir string) (followed string) {
 // requires is in the file that is followed.
 func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bool) error {
 	m, _ := managers.Find(w.Manager)
-	asked, err := Read(filepath.Join(dir, followed))
+	asked, err := Read(filepath.Join(dir, followed) + w.Extras)
 	if m.Project() || t.NoInstallProject || err != nil { // the error is reported where the request is read
 		return nil
 	}
