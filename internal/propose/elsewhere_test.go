@@ -55,3 +55,15 @@ func TestBothNamesOfAFramework(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// Of what has wheels for a Python alone that no torch of this machine has, that is said: uv
+// names the Python that it was asked for.
+func TestPythonWithoutTorch(t *testing.T) {
+	f := files{}
+	f.wheel("shapes", "0.13", "cp36-cp36m-manylinux_2_17_x86_64")
+	f.wheel("shapes", "0.13", "cp37-cp37m-manylinux_2_17_x86_64")
+	a := propose(t, asks(t, f), request(t, "torch>=2.7", "shapes==0.13"))
+	if said := "shapes==0.13 has wheels for Python 3.7 alone, for which no torch runs here that the project admits"; a.Refused == "" || !slices.Contains(a.Said, said) {
+		t.Errorf("%+v", a)
+	}
+}

@@ -111,6 +111,10 @@ func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error
 			if line := where(q); line != q.Text {
 				a.say("asked for: %s", line)
 			}
+			fits := xslices.Filter(preferred, func(python string) bool { return l.shelf.fit(ctx, q.Name, q.Spec, python) == matrix.FitWheel })
+			if len(fits) > 0 && r.Python == "" && !slices.ContainsFunc(l.pythons(ctx, a, r), func(python string) bool { return slices.Contains(fits, python) }) {
+				a.say("%s has wheels for Python %s alone, for which no torch runs here that the project admits", text.Cut(q.Text, 80), strings.Join(fits, ", "))
+			}
 		}
 	}
 	return a, err
