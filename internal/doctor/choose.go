@@ -276,6 +276,9 @@ func (e *exam) torchFix() []string {
 	if c == nil {
 		return e.withoutChoice()
 	}
+	if _, old := e.Has("torch-driver-too-old"); old && assumed.driver {
+		return []string{"update the NVIDIA driver: `" + e.PlanCommand() + "` on that machine says to which, or which build runs on the one that is there"}
+	}
 	if image := e.image(); image != "" {
 		return imageFix(image, c, assumed)
 	}

@@ -34,6 +34,21 @@ func TestAdviceIsOpenToThePerson(t *testing.T) {
 			"Rocky Linux release 9.3\n$ nvidia-smi\nbash: nvidia-smi: command not found", "install the driver on the host", "--gpus all"},
 		{"a torch that sees the GPU", "Ubuntu 20.04 on WSL2\nError: DriverError(CUDA_ERROR_NO_DEVICE, \"no CUDA-capable device is detected\")\n>>> torch.cuda.is_available()\nTrue\n",
 			"LD_LIBRARY_PATH=/usr/lib/wsl/lib", "driver on Windows"},
+		{"xformers beside the CPU build", ">WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n" +
+			">   PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.0+cpu)\n", "torch==2.1.0 --index-url https://download.pytorch.org/whl/cu121", "2.11"},
+		{"the torch that xformers found", "xFormers was built for:\n    PyTorch 2.0.1 (you have 2.1.0+cu121)\n- PyTorch Version (e.g., 1.0): PyTorch 2.0.1+cu121\n",
+			"the release for torch 2.1.0", "torch 2.0.1"},
+		{"a driver that is in the container", "I deployed ollama with docker, but it can't use the GPU\n" +
+			"level=INFO source=gpu.go:560 msg=\"no nvidia devices detected\" library=/usr/lib/x86_64-linux-gnu/libcuda.so.550.107.02\n" +
+			"level=INFO source=gpu.go:347 msg=\"no compatible GPUs were discovered\"\n", "nvidia_uvm", "--gpus all"},
+		{"a rank that answers nobody", "training on two nodes gives: NCCL error in: ProcessGroupNCCL.cpp:1269, internal error, NCCL version 2.14.3\n" +
+			"node2: Net : Call to recv from NODE2_IP<56843> failed : Connection refused\n", "first error in the output of every rank", "unset"},
+		{"a GPU that no build is for", "* RX580\n* ROCm 5.2.0\nUserWarning: HIP initialization: Unexpected error from hipGetDeviceCount(). Error 101: hipErrorInvalidDevice\n",
+			"no build of PyTorch's own has kernels for gfx803", "amdgpu driver"},
+		{"the torch after the one that worked", ">>> torch.__version__\n1.0.0\n>>> torch.cuda.is_available()\nTrue\nafter the update\n>>> torch.__version__\n1.2.0\n" +
+			">>> torch.cuda.is_available()\nFalse\nthe message is that my Nvidia version is too old\n", "update the NVIDIA driver", "nvidia-smi` fails"},
+		{"an answer to a question", "pip install torch==1.3.0\n>>> torch.cuda.is_available()\nFalse\nWould you please update the driver? What's the output of nvidia-smi?\n@you\n410.48,,\n",
+			"update the NVIDIA driver", "CPU build"},
 		{"ranks that nobody started", "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set", "torchrun", "NCCL_SOCKET"},
 	} {
 		r, _ := examine(t, c.text)

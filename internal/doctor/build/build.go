@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
 	"envfix/internal/say"
+	"envfix/internal/version"
 	"envfix/matrix"
 )
 
@@ -227,9 +228,13 @@ func unbuilt(e *evidence.Evidence, found evidence.Found, out *evidence.Findings)
 	if e.Matrix == nil || g == nil || g.GFX == "" || slices.ContainsFunc(e.Matrix.ROCm, func(r matrix.ROCmTarget) bool { return r.GFX == g.GFX }) {
 		return
 	}
+	way := append(slices.Clone(e.Check("ROC001").Fix[1:]),
+		"no build of PyTorch's own has kernels for "+g.GFX+"; AMD's own wheels may, for some; else the CPU, or another GPU")
 	for _, f := range found.Of("ROC001") {
-		out.Anew(f).Do(append(slices.Clone(e.Check("ROC001").Fix[1:]),
-			"no build of PyTorch's own has kernels for "+g.GFX+"; AMD's own wheels may, for some; else the CPU, or another GPU")...)
+		out.Anew(f).Do(way...)
+	}
+	if said, ok := e.Has("rocm-kfd-missing"); ok && e.Pasted && len(found.Of("ROC001")) == 0 {
+		out.Find("ROC001", evidence.Likely, said, e.From.GFX).Says("ROCm and torch have no code for %s (%s)", g.GFX, g.Name).Do(way...).Explaining("ROC002")
 	}
 }
 
@@ -237,9 +242,28 @@ func unbuilt(e *evidence.Evidence, found evidence.Found, out *evidence.Findings)
 func xformersCPU(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
+			way := "{torch}"
+			if v, label := version.SplitLocal(h.Captures["built"]); runsHere(e, v, label) {
+				way = fmt.Sprintf("`pip install --force-reinstall torch==%s --index-url https://download.pytorch.org/whl/%s`: "+
+					"the one that this xformers was built for", v, label)
+			}
 			out.Find("PY001", evidence.Likely, h.At).
 				Say("xformers was built for a torch with CUDA and found a CPU build: " + h.Captures["have"]).
-				Do("{torch}")
+				Do(way)
 		}
 	}
+}
+
+// runsHere reports whether a build of torch has code for the GPU, as far as one is known.
+func runsHere(e *evidence.Evidence, torch, label string) bool {
+	g := e.GPU().First(machine.NVIDIA)
+	if e.Matrix == nil {
+		return false
+	}
+	b, ok := e.Matrix.BuildOf(torch, label, "linux", "x86_64")
+	if !ok || g == nil || g.SM.IsZero() {
+		return ok
+	}
+	native, ptx := e.Matrix.Covers(b.Native, b.PTX, g.SM)
+	return native || ptx
 }

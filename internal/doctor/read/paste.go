@@ -55,6 +55,7 @@ type Reader struct {
 	prev  string // the line before, cleaned
 	whole string // the line that is read
 	frame frame  // of the traceback that is read
+	asked int    // the line that last asked for the driver
 	wait  string // the variable that `echo` asked for, whose value is the next line
 	read  int64
 	seen  map[uint64]int8    // lines by their shape

@@ -17,6 +17,12 @@ var driverReaders = []reader{
 		`are)(?: [^\d.]{0,40})?[ :(]v?(\d{3}\.\d{2,3}(?:\.\d{2})?)\b`, takes((*Reader).driver)},
 	{`(?:Treibers?|pilotes?|controlador|драйвер\S{0,3}|驱动(?:版本)?|` +
 		`ドライバー?)\W{0,3}(?:NVIDIA )?v?(\d{3}\.\d{2,3}(?:\.\d{2})?)`, takes((*Reader).driver)},
+	{`\b(?:driver|nvidia-smi)\b[^?]*\?`, func(r *Reader, _ []string, _ Evidence) { r.asked = r.line }},
+	{`^(?:@\S+ )?v?(\d{3}\.\d{2,3}(?:\.\d{2})?)[\s,.?!]*(?:\w+ ?){0,3}[\s,.?!]*$`, func(r *Reader, m []string, s Evidence) {
+		if r.asked > 0 && r.line-r.asked <= inAnswer {
+			r.driver(m[1], s)
+		}
+	}},
 	{`CUDA(?: UMD)? Version\s*:\s*(\d+\.\d+)`, takes((*Reader).smiCUDA)},
 	{`nvidia-smi\b.{0,40}CUDA(?: version)?\W{0,3}(\d+\.\d+)|CUDA(?: version)? ?(?:of |in |shown by |` +
 		`from )?\(?nvidia-smi\)?\W{0,3}(\d+\.\d+)|CUDA (\d+\.\d+) ?\(?(?:by|from|in|` +
@@ -101,6 +107,9 @@ var driverReaders = []reader{
 		}
 	}},
 }
+
+// inAnswer is within how many lines of a question its answer stands.
+const inAnswer = 8
 
 // packagedExpr finds the driver's version in lists of installed packages (dpkg,
 // rpm, pacman) and in what apt and dpkg say of an upgrade: there the new one.

@@ -229,6 +229,9 @@ func (r *Reader) torch(v string, rank int, s Evidence) {
 		}
 		return
 	}
+	if rank == ByTorch && t.Rank == ByTorch && t.SeesGPU() && !strings.HasPrefix(v, t.Version) {
+		*t = Torch{} // the one before saw the GPU: what fails is another
+	}
 	if v == "" || rank <= t.Rank {
 		return
 	}
