@@ -149,7 +149,7 @@ func told(p read.Printed) Match {
 	} else if p.Class != nil && p.Class.Question {
 		m.Severity, m.Program = know.Note, "a question"
 	}
-	if p.Row.Program != "" {
+	if p.Row.Place != "" {
 		m.Source = strings.TrimSpace(p.Row.Program+" "+p.Row.Version) + ": " + p.Row.Place
 	}
 	c := p.Class

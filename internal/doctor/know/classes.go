@@ -129,7 +129,7 @@ func (k *Knowledge) Said(line string, slots map[string]string) map[string]string
 }
 
 // alone is one of several, of which a slot ended before the others.
-var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) \S+$| but `)
+var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) .{1,20}$| but `)
 
 // cutOff reports whether a slot ended within what it names: in brackets, in quotes, in a list.
 func cutOff(value string) bool {

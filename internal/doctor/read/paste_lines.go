@@ -159,7 +159,7 @@ var (
 	quiet = lazy.Regexp(`^` + before + `(?:\[?[\d:.,/ TZ+|-]+\]? *)?` + speaker + `\[?(?:INFO|DEBUG|TRACE)\b|` +
 		`^(?:\S+ )?(?:time="?\d\S*"? )?level="?(?i:info|debug|trace)\b|^(?:\d\d:?\d\d\S+ )?[IV]\d{4} \d\d:\d\d:\d\d|` +
 		`^[\d:. -]{19,}: I \w+/|^\[[ID] \d{4}-|\[[IV]:onnxruntime\b|^N: |^debconf: |\bapparmor="(?:STATUS|ALLOWED)"|` +
-		`^slurm(?:ctld|d|dbd): (?:debug\d?: |\w+: \w+: |sched: |backfill: )`)
+		`^slurm(?:ctld|d|dbd): (?:debug\d?: |(?:[^ ef]|e[^r]|f[^a])\S*: \w+: |sched: |backfill: )`)
 	// traced is what NCCL tells below a warning, failures among it.
 	traced = lazy.Regexp(`\bNCCL (?:INFO|TRACE)\b`)
 	// logged begins as a line of a log does: a time, a level, a process.
@@ -229,6 +229,11 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 			p.Row.Program, p.Row.Place = module, strings.ReplaceAll(part, ".", "/")
 		}
 		p.Class, p.Slots = k.ClassOf(p.Row, raised[4])
+	default: // others name the level, and mostly themselves
+		if m := erred().FindStringSubmatch(l); m != nil {
+			p.Row.Loud, p.Row.Program = true, m[1]
+			p.Class, p.Slots = k.ClassOf(p.Row, m[2])
+		}
 	}
 	if !found && p.Class == nil {
 		return
@@ -288,6 +293,10 @@ func (f frame) of(program string) bool {
 
 // raised is a line with which Python ends a traceback.
 var raised = lazy.Regexp(`^\W*(?:((?:[a-z_]\w*\.)+)([A-Z]\w+)|([A-Z]\w*(?:Error|Exception)|Exception)): (.+)`)
+
+// erred is a line that its program calls an error: who speaks, and what is said.
+var erred = lazy.Regexp(`^` + before + `(?:time=\S+ )?(?:[\d:.,/ TZ+-]{8,} *)?(?:\[[\d:.T -]+\] ?)?(?:([a-z][\w.-]{1,30})(?:\[\d+\])?: )?` +
+	`(?:\[?(?:ERROR|FATAL|CRITICAL|[Ee]rror|[Ff]atal(?: error)?)\]?(?::[\w.]+:|:? )|level="?(?:error|fatal)"? (?:\S+=\S+ )*msg=|E\d{4} [\d:.]+ +\d+ \S+\] ) *(.+)`)
 
 // stale reports whether lines like this one, but for their numbers, were looked at
 // as often as the limit. A log of hours repeats a few dozen.
