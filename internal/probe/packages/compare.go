@@ -104,19 +104,22 @@ func (c *comparison) rewritten(file, hash string) {
 		return
 	}
 	c.read++
-	switch code := c.h.Bytes(file, sysroot.MaxFile); {
-	case digest(code) == sum, digest(bytes.ReplaceAll(code, []byte("\r\n"), []byte("\n"))) == sum:
-	case closes(code):
+	code := c.h.Bytes(file, sysroot.MaxFile)
+	plain := bytes.ReplaceAll(code, []byte("\r\n"), []byte("\n"))
+	switch {
+	case digest(code) == sum, digest(plain) == sum:
+	case closes(plain):
 		c.d.Rewritten = append(c.d.Rewritten, text.Printable(file))
 	default:
 		c.d.Resized = append(c.d.Resized, text.Printable(file))
 	}
 }
 
-// closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, and
-// it holds no marks of a merge.
+// closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, its
+// lines are indented as their blocks ask, and it holds no marks of a merge.
 func closes(code []byte) bool {
 	var open []byte
+	var bare bytes.Buffer // its lines as Python joins them, without what is in strings and comments
 	for i := 0; i < len(code); i++ {
 		switch b := code[i]; b {
 		case 0:
@@ -125,12 +128,16 @@ func closes(code []byte) bool {
 			for i+1 < len(code) && code[i+1] != '\n' {
 				i++
 			}
+			continue
 		case '"', '\'':
 			n := quoted(code[i:])
 			if n == 0 {
 				return false
 			}
 			i += n - 1
+		case '\\':
+			i++ // the line goes on
+			continue
 		case '(', '[', '{':
 			open = append(open, b)
 		case ')', ']', '}':
@@ -139,8 +146,37 @@ func closes(code []byte) bool {
 			}
 			open = open[:len(open)-1]
 		}
+		if code[i] != '\n' || len(open) == 0 {
+			bare.WriteByte(code[i])
+		}
 	}
-	return len(open) == 0 && !bytes.Contains(code, []byte("\n<<<<<<< "))
+	return len(open) == 0 && indented(bare.String()) && !bytes.Contains(code, []byte("\n<<<<<<< "))
+}
+
+// indented reports whether lines stand as deep as the blocks that they are in.
+func indented(code string) bool {
+	blocks, opens := []int{0}, false
+	for line := range strings.Lines(code) {
+		body := strings.TrimRight(strings.TrimLeft(line, " \t\f"), " \t\r\n")
+		if body == "" {
+			continue
+		}
+		depth := len(strings.ReplaceAll(line[:strings.Index(line, body)], "\t", "        "))
+		switch in := blocks[len(blocks)-1]; {
+		case opens != (depth > in):
+			return false
+		case opens:
+			blocks = append(blocks, depth)
+		}
+		for blocks[len(blocks)-1] > depth {
+			blocks = blocks[:len(blocks)-1]
+		}
+		if blocks[len(blocks)-1] != depth {
+			return false
+		}
+		opens = strings.HasSuffix(body, ":")
+	}
+	return !opens
 }
 
 // quoted is how long the string of Python is that code begins with, its quotes included; 0 it does not end.

@@ -65,6 +65,7 @@ func TestRewritten(t *testing.T) {
 	files := map[string]string{
 		"same": whole, "mine": "x = (1,\n     \"]\")  # 'mine\n", "doc": "'''it's \\''' {\n'''\n", "cut": "x = (1,\n", "merge": "x\n<<<<<<< HEAD\n",
 		"quote": "x = 'it\n", "wrong": "x = (1]\n", "old": "y = (\n", "a/b/c/deep": "y = (", "ends": "x = 1\r\n",
+		"shallow": "def f():\nreturn 1\n", "jump": "x = 1\n  y = 2\n", "between": "if x:\n    y\n  z\n", "deep": "if x and \\\n  y:\n    f(1,\n2)\n\n# c\n    '''a\nb'''\nelse:\n\tz\n",
 	}
 	root, record := t.TempDir(), ""
 	for name, code := range files {
@@ -82,10 +83,11 @@ func TestRewritten(t *testing.T) {
 	checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, info, "")
 	slices.Sort(d.Rewritten)
 	slices.Sort(d.Resized)
-	if want := []string{"/s/torch/doc.py", "/s/torch/mine.py"}; !slices.Equal(d.Rewritten, want) {
+	if want := []string{"/s/torch/deep.py", "/s/torch/doc.py", "/s/torch/mine.py"}; !slices.Equal(d.Rewritten, want) {
 		t.Errorf("rewritten: %v, want %v", d.Rewritten, want)
 	}
-	if want := []string{"/s/torch/a/b/c/deep.py", "/s/torch/cut.py", "/s/torch/merge.py", "/s/torch/quote.py", "/s/torch/wrong.py"}; !slices.Equal(d.Resized, want) {
+	if want := []string{"/s/torch/a/b/c/deep.py", "/s/torch/between.py", "/s/torch/cut.py", "/s/torch/jump.py", "/s/torch/merge.py",
+		"/s/torch/quote.py", "/s/torch/shallow.py", "/s/torch/wrong.py"}; !slices.Equal(d.Resized, want) {
 		t.Errorf("not to be read: %v, want %v", d.Resized, want)
 	}
 }
