@@ -195,6 +195,11 @@ var liveCases = []liveCase{
 	{"a start that ends Python", start(machine.StartEnds), "PY013", []string{"a.pth:2 ends Python", "a.pth.off"}, false},
 	{"a start that takes torch away", start(machine.StartHides), "PY013", []string{"a.pth:2", "take torch out"}, false},
 	{"a start that narrows Python", start(machine.StartNarrows), "PY013", []string{"a.pth:2", "--import", "a.pth.off"}, true},
+	{"a start that leaves no packages", func(c *read.Case) {
+		c.Files.Starts = []machine.StartFault{{At: machine.Origin{File: "/env/a.py", Line: 2}, Is: machine.StartNarrows, How: `sys.path = [p for p in sys.path if "site-packages" not in p]`}}
+	}, "PY013", []string{"/env/a.py:2", "take that line out"}, false},
+	{"a script for a Python", func(c *read.Case) { c.Files.Python = machine.PythonScript }, "PY044", []string{"is a script", "uv venv --clear"}, false},
+	{"a Python whose library lacks a module", func(c *read.Case) { c.Files.Lost = []string{"/lib/python3.11/uuid.py"} }, "PY044", []string{"/lib/python3.11/uuid.py is missing"}, false},
 	{"byte code that was cut off", func(c *read.Case) { c.Files.Dists[0].Cut = []string{"/env/x.pyc"} }, "PY011", []string{"EOFError", "rm /env/x.pyc"}, false},
 	{"a library that was written to", func(c *read.Case) {
 		c.Files.Dists[0].Resized, c.Files.Dists[0].Damaged = []string{"/env/torch/lib/libc10.so"}, true

@@ -29,6 +29,7 @@ type EnvFiles struct {
 	Clashes   [][2]string   // distributions that write the same files
 	Python    string        // what is wrong with its interpreter: see the Python constants; "" nothing
 	Unbuilt   []string      // modules of Python's library that torch or torchvision imports, and that this Python was built without
+	Lost      []string      // files of Python's library that are not there, and that torch's imports need
 	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
 	Pip       string        // the interpreter that its bin/pip starts, where that is another's; "" no such
 	Starts    []StartFault  // what files do that Python runs when it starts
@@ -49,6 +50,7 @@ const (
 	PythonGone   = "gone"   // bin/python leads nowhere
 	PythonAbsent = "absent" // there is no bin/python
 	PythonBarred = "barred" // bin/python may not be started
+	PythonScript = "script" // bin/python is a script that starts another Python
 	PythonOther  = "other"  // it is of another version than the packages are for
 	PythonClosed = "closed" // this user may not reach what bin/python leads to
 	PythonBare   = "bare"   // the library that the interpreter starts with is not there

@@ -58,6 +58,7 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	}
 	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), packages.Clashes(h, e.Dists)
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
+	f.Lost = text.Each(python.Lost(h, e), text.Printable)
 	f.Notes = append(leadNowhere(h), libraries.CompiledAt(h)...)
 	for _, site := range python.SitePackages(h, e.Dir) {
 		if to := h.Target(site); to != "" && !h.Exists(site) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"path"
+	"strings"
 	"testing"
 
 	"envfix/internal/machine"
@@ -116,6 +117,9 @@ func TestPythonFaults(t *testing.T) {
 		"a library beside it":        {[]string{"/opt/py/lib/python3.12/os.py"}, ""},
 		"a library in an archive":    {[]string{"/opt/py/lib/python312.zip"}, ""},
 		"a library without its code": {[]string{"/opt/py/lib/python3.12/LICENSE.txt"}, machine.PythonBare},
+		"a script that starts one":   {[]string{"#!/bin/sh\nexec /usr/bin/python3.11 \"$@\"\n"}, machine.PythonScript},
+		"a script that tells it":     {[]string{"#!/bin/sh\nexport PYTHONPATH=/env/x\nexec /usr/bin/python3.11 \"$@\"\n", "/opt/py/lib/python3.12/os.py"}, ""},
+		"a script by its name":       {[]string{"#!/bin/sh\nexec -a \"$0\" /usr/bin/python3.11 \"$@\"\n", "/opt/py/lib/python3.12/os.py"}, ""},
 	} {
 		root := t.TempDir()
 		write(t, root+"/opt/py/bin/python3.12", nil, 0o755)
@@ -126,6 +130,10 @@ func TestPythonFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range c.files {
+			if strings.HasPrefix(f, "#!") {
+				write(t, root+"/opt/py/bin/python3.12", []byte(f), 0o755)
+				continue
+			}
 			write(t, root+f, nil, 0o644)
 		}
 		if f := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true}); f.Python != c.want {

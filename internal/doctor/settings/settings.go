@@ -220,6 +220,8 @@ func pythonGone(e *evidence.Evidence, out *evidence.Findings) {
 		f.Says("this user may not reach the Python of %s: it lies in %s, of which a directory is closed to others", dir, base).
 			Do("in an image: install Python where every user may read (`UV_PYTHON_INSTALL_DIR=/opt/python`) and make the environment anew",
 				"or open the way: `sudo chmod a+rx` for the directories that `namei -l "+path.Join(base, "python"+minor)+"` shows closed", anew[0])
+	case machine.PythonScript:
+		f.Says("%s/bin/python is a script that starts another Python, which does not know of the environment: its packages are not seen, torch's neither", dir).Do(anew...)
 	case machine.PythonAbsent:
 		f.Says("%s has packages and no Python: there is no bin/python in it, and nothing in the environment runs", dir).Do(anew...)
 	case machine.PythonBarred:
@@ -239,6 +241,13 @@ var buildsWith = map[string]string{"_ctypes": "libffi-dev", "_lzma": "liblzma-de
 
 // unbuilt: a Python that was compiled where a library of the system was missing.
 func unbuilt(e *evidence.Evidence, out *evidence.Findings) {
+	if lost := e.Files.Lost; len(lost) > 0 {
+		more := say.If(len(lost) > 1, fmt.Sprintf(" and %d files more are", len(lost)-1))
+		out.Find("PY044", evidence.Proven, evidence.Fact("missing: %s", lost[0])).Explaining("PY011").
+			Says("the library of the Python of %s is not whole, %s%s missing: `import torch` fails", e.Files.Dir, lost[0], cmp.Or(more, " is")).
+			Do("install that Python again: its system's package (on Debian `python3` in place of `python3-minimal`), `pyenv install --force`, `uv python install --reinstall`",
+				"or make the environment anew with another one: `envfix apply`")
+	}
 	if len(e.Files.Unbuilt) == 0 {
 		return
 	}
@@ -272,6 +281,11 @@ func atStart(e *evidence.Evidence, out *evidence.Findings) {
 			f.Says("%s imports a module that is not there (%s): Python says so at each start, and goes on without the rest of that file", at, x.How).
 				Do("`" + text.Command("mv", x.At.File, x.At.File+".off") + "`, or bring the package again that it belongs to").As(evidence.Note).Of("none")
 		case machine.StartNarrows:
+			if strings.Contains(x.How, "recursion") || strings.Contains(x.How, "-packages") {
+				f.Says("%s leaves Python too little to import torch (%s): it calls no deeper than that, or does not look where packages are", at, x.How).
+					Do("`" + text.Command("mv", x.At.File, x.At.File+".off") + "`, or take that line out")
+				continue
+			}
 			f.Says("%s narrows where Python looks for modules, how deep it calls or how much it may use (%s): what that leaves of torch cannot be told without running it",
 				at, x.How).
 				Do("`envfix doctor --import` starts Python and tells", "without it: `"+text.Command("mv", x.At.File, x.At.File+".off")+"`").As(evidence.Warning).Proof = evidence.Hint

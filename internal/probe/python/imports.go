@@ -32,6 +32,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 		minor = m[1]
 	}
 	switch {
+	case startsOther().Match(h.Bytes(program, 4096)):
+		return machine.PythonScript
 	case slices.Contains([]string{"linux x86_64 aarch64", "linux aarch64 x86_64"},
 		h.OS+" "+platform.Arch(h)+" "+platform.ELFArch(h.Bytes(program, 64))):
 		return machine.PythonCopied
@@ -45,6 +47,10 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 	}
 	return ""
 }
+
+// startsOther matches a script in the place of an interpreter that starts another one by its own name and place: without a
+// word to it of the environment (exec -a, a variable of Python's) that one looks for packages where it lies itself.
+var startsOther = lazy.Regexp(`\A#![^\n]*\n(?:[^P\n]*\n)*[ \t]*exec +"?/[^\n" ]*/python[\d.]*"?[ \n]`)
 
 // absent is why there is no interpreter, of which err is told.
 func (e Env) absent(h *sysroot.Host, program string, err error) string {

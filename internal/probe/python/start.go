@@ -102,7 +102,9 @@ var (
 	endsPython = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?(?:(?:sys\.|os\._)?exit\b|quit\b|raise SystemExit\b).*`)
 	hooksIn    = lazy.Regexp(`\bsys\.(?:modules|meta_path|path_hooks)\b|\b__import__ *=`)
 	// What narrows Python for all that it imports: where it looks, how deep it calls, how much it may use.
-	narrows = lazy.Regexp(`\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|\bsetrecursionlimit\( *[1-4]?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*`)
+	// In a file that works on how Python imports it keeps a module from it.
+	refuses = lazy.Regexp(`\braise (?:ImportError|ModuleNotFoundError)\b.*`)
+	narrows = lazy.Regexp(`\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|\bsetrecursionlimit\( *1?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*`)
 )
 
 // startFault is what a file does to the import of torch, or to Python itself: the module
@@ -125,6 +127,8 @@ func (e Env) startFault(h *sysroot.Host, f startFile) machine.StartFault {
 		return fault(machine.StartHides, none[0])
 	case narrow != nil:
 		return fault(machine.StartNarrows, narrow)
+	case none == nil && refuses().Match(f.code):
+		return fault(machine.StartHides, refuses().Find(f.code))
 	case none == nil:
 		return fault(machine.StartHooks, hook)
 	}

@@ -87,6 +87,34 @@ func dynload(h *sysroot.Host, e Env) string {
 	return ""
 }
 
+// Lost are the files of Python's library that torch's imports need and that are not there: a module that is in none of
+// its forms, or one whose byte code was left.
+func Lost(h *sysroot.Host, e Env) (out []string) {
+	prefix, minor := path.Dir(path.Dir(h.Resolved(e.Python.Path))), version.Minor(e.Python.Version)
+	library, _ := xslices.Find([]string{prefix + "/lib/python" + minor, prefix + "/lib64/python" + minor}, func(dir string) bool { return h.Exists(dir + "/os.py") })
+	if library == "" {
+		return nil
+	}
+	names := h.Names(library)
+	has := func(names []string, name string) bool { _, found := slices.BinarySearch(names, name); return found }
+	for _, name := range stdlibOfTorch {
+		dir := library + "/" + name
+		switch {
+		case has(names, name+".py"), name == "graphlib" && minor == "3.8":
+		case !has(names, name):
+			out = append(out, dir+".py")
+		default:
+			here := h.Names(dir)
+			for _, compiled := range h.Names(dir + "/__pycache__") {
+				if module, ours := strings.CutSuffix(compiled, "."+e.tag()+".pyc"); ours && !has(here, module+".py") {
+					out = append(out, dir+"/"+module+".py")
+				}
+			}
+		}
+	}
+	return out
+}
+
 func moduleFile(h *sysroot.Host, dir, name string) string {
 	file, _ := xslices.Find(h.Names(dir), func(n string) bool { return strings.HasPrefix(n, name+".") && strings.HasSuffix(n, ".so") })
 	return file

@@ -2,6 +2,7 @@ package python
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"envfix/internal/machine"
@@ -48,5 +49,24 @@ func TestUnfound(t *testing.T) {
 	got := unfound(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}, Sites: sites}, sites)
 	if len(got) != 1 || got[0].How != "import company_hooks" || got[0].At.Line != 5 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A file of Python's library that torch's imports need is missed by its name, or by the byte code that it left.
+func TestLost(t *testing.T) {
+	for gone, want := range map[string]string{"": "", "uuid.py": "uuid.py", "http/client.py": "http/client.py"} {
+		root, lib := t.TempDir(), "/opt/py/lib/python3.11/"
+		for _, name := range append(slices.Clone(stdlibOfTorch), "os", "http/client") {
+			if name != "http" && name+".py" != gone {
+				testenv.Write(t, root+lib+name+".py", "")
+			}
+		}
+		testenv.Write(t, root+lib+"http/__pycache__/client.cpython-311.pyc", "")
+		testenv.Write(t, root+lib+"http/__pycache__/gone.cpython-310.pyc", "")
+		h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+		got := strings.Join(Lost(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}}), " ")
+		if strings.TrimPrefix(got, lib) != want {
+			t.Errorf("without %q: %q", gone, got)
+		}
 	}
 }
