@@ -157,7 +157,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 	}
 	look := style(w)
 	look.Verbose = v.verbose
-	_, err := io.WriteString(w, ui.Plan(p, look)+ui.KernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look)+ui.Here(v.here, look))
+	_, err := io.WriteString(w, ui.Plan(ui.There(p), look)+ui.KernelText(p, p.Target.Dir, v.kernel)+ui.Next(p, v.args, look)+ui.Here(v.here, look))
 	return err
 }
 

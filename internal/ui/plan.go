@@ -154,7 +154,7 @@ func (v *view) choice(p *plan.Plan) {
 		v.row("read", p.Read)
 	}
 	if v.Verbose || p.Decision != resolver.Install {
-		v.row("answer", decisions[p.Decision])
+		v.row("answer", say.Either(p.Basis.Request.Described, spoken(decisions[p.Decision]), decisions[p.Decision]))
 	}
 	if p.Torch != "" || len(p.Packages) > 0 && p.Decision != resolver.UseVendorIndex {
 		v.combination("choice", p.Choice)
