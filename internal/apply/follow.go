@@ -216,11 +216,17 @@ func (f *follower) line(now time.Time) string {
 	if left := f.planned - used; used > 0 && rate >= 1e5 && left > 0 {
 		words = append(words, "about "+clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
 	}
+	return f.fit(words)
+}
+
+// fit joins what is told in a line of the terminal, the time left before all else, with bars
+// below it.
+func (f *follower) fit(words []string) string {
 	if f.run.screen.columns == nil {
 		return strings.Join(words, ", ")
 	}
 	for most := f.run.screen.columns() - 1; most > 0 && len(words) > 2 && len([]rune(strings.Join(words, ", "))) > most; {
-		words = slices.Delete(words, len(words)-2, len(words)-1) // what is told last is the time left
+		words = slices.Delete(words, len(words)-2, len(words)-1)
 	}
 	return strings.Join(words, ", ") + f.bars()
 }
