@@ -191,6 +191,7 @@ type Framework struct {
 	Python    version.Specifier
 	Files     string         // the package whose files decide, where they are another's: jaxlib of jax
 	Plain     string         // what the package alone brings: "cpu", "none" no code for a CPU, or "" the same
+	API       string         // what it computes with on GPUs where that is no CUDA: OpenCL, DirectML, Metal
 	Warning   string         // what whoever installs it has to know; "" nothing
 	Glibc     version.Dotted `data:"-"` // what the wheels of its CUDA libraries ask for
 	Apart     bool           // its CUDA may be another one than that of what stands beside it

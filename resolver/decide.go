@@ -44,7 +44,7 @@ func (s chooser) decide() *outcome {
 	if wants == cpu {
 		return s.onCPU(fmt.Sprintf("a CPU build, as asked for with %s", s.p.req.named), "")
 	}
-	if o := s.elsewhere(); o != nil {
+	if o := cmp.Or(s.elsewhere(), s.byOtherAPI()); o != nil {
 		return o
 	}
 	for i, serve := range []func([]machine.GPU) *outcome{s.nvidia, s.p.vendors().amd, s.p.vendors().intel, s.apple} {
@@ -83,6 +83,18 @@ func (s chooser) elsewhere() *outcome {
 		return s.needTarget("this is a login node: the jobs run on other machines", hint+" (run `envfix facts --json` in a job)")
 	}
 	return nil
+}
+
+// byOtherAPI answers for a framework whose code is for GPUs of any vendor; nil: it is not.
+func (s chooser) byOtherAPI() *outcome {
+	if s.p.lead == "" || len(s.p.gpus) == 0 || len(s.p.vendor(machine.NVIDIA)) > 0 {
+		return nil
+	}
+	q, b := s.try(cuda, s.p.gpus, driver{})
+	if b == nil || b.Framework.API == "" {
+		return nil
+	}
+	return q.installs(Install, b)
 }
 
 // withoutGPU answers where no GPU can be served.

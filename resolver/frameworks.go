@@ -289,11 +289,17 @@ func (q fits) frameworkWarnings(b *matrix.Build) []string {
 		if q.a.accel != cuda || why != nil || f == nil {
 			continue
 		}
-		if warning := cmp.Or(f.Framework.Warning, broughtByNone(f, b)); warning != "" {
+		if warning := cmp.Or(f.Framework.Warning, byAPI(f.Framework.API), broughtByNone(f, b)); warning != "" {
 			out = append(out, f.Framework.Package+": "+warning)
 		}
 	}
 	return out
+}
+
+// byAPI says what a framework computes with that is no CUDA; "" it is.
+func byAPI(api string) string {
+	const loader = ": the driver's loader of it (libOpenCL) has to be there, and it computes on the CPU until it is told to use the GPU"
+	return say.With("its code for GPUs is ", api, say.If(api == "OpenCL", loader))
 }
 
 // broughtByNone says which libraries of CUDA neither a framework's build nor what it stands

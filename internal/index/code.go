@@ -31,7 +31,7 @@ type Code struct {
 	Alone                   bool   // neither its metadata nor a library asks for torch
 	GPU                     bool   // a library loads only beside the driver's own (libcuda.so.1)
 	Opens                   bool   // a library opens a GPU's driver itself: CUDA's or OpenCL's
-	OpenCL                  bool   // a library holds code for OpenCL
+	API                     string // what else than CUDA a library computes with on a GPU, of apis; "" nothing
 	Lacks                   string // what it asks for and no package that it requires brings: "CUDA 12, cuDNN 9"
 	JIT                     bool   // torch and CUDA's sources, and no code for a GPU: compiled at the first use
 	Partial                 bool   // some library was too large for the limit
@@ -52,6 +52,9 @@ var (
 	namedTorch = lazy.Regexp(`torch_([0-9]+\.[0-9]+\.[0-9]+)\.(?:so|dll|dylib)$`)
 	soname     = lazy.Regexp(`lib[A-Za-z0-9_+-]+\.so(?:\.[0-9]+)*$|[A-Za-z0-9_]+\.dll$`)
 )
+
+// apis are what libraries compute with on GPUs, other than CUDA, and what tells so.
+var apis = [...]struct{ name, sign string }{{"OpenCL", "OPENCL EXTENSION cl_khr"}, {"DirectML", "DirectML.dll"}, {"Metal", "/Metal.framework/"}}
 
 // headSize is how much of a library beyond the limit is searched for the names of others:
 // the table of names is near its start, unless it was moved.
@@ -81,8 +84,8 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 		return nil, err
 	}
 	k.Partial = found.partial
-	k.OpenCL = found.opencl
-	k.Opens = found.opencl || slices.ContainsFunc(found.opens, drivers().MatchString)
+	k.API = cmp.Or(k.API, found.api)
+	k.Opens = k.API != "" || slices.ContainsFunc(found.opens, drivers().MatchString)
 	k.GPU = slices.Contains(found.loads, "libcuda.so.1")
 	k.Alone = k.Alone && !slices.ContainsFunc(found.needs, torchLinks().MatchString)
 	if by := beside(c.torches, found.wants); by != "" {
@@ -153,6 +156,9 @@ func (k *Code) requires(meta *Metadata, env pep508.Environment) {
 		if r.Name == "torch" {
 			k.Torch, k.Alone = r.Spec.String(), false
 		}
+		if strings.HasSuffix(r.Name, "-metal") {
+			k.API = "Metal"
+		}
 		if m := cudaNamed().FindStringSubmatch(r.Name); m != nil {
 			k.CUDA = cmp.Or(k.CUDA, m[1])
 		} else if r.Name == "cuda-toolkit" && strings.HasPrefix(r.Spec.String(), "==1") {
@@ -197,8 +203,9 @@ type links struct {
 	made         []string // what they say of the CUDA that compiled them
 	bundled      map[string]bool
 	code         Fatbins
-	old, opencl  bool // they want torch's old C++ ABI; they hold code for OpenCL
-	partial      bool // not all was read
+	api          string // what else than CUDA they compute with
+	old          bool   // they want torch's old C++ ABI
+	partial      bool   // not all was read
 }
 
 // some is what an expression takes of names that a wheel does not hold itself, where all
@@ -251,7 +258,11 @@ func (w *Wheel) library(ctx context.Context, name string, limit *int64, l *links
 	}
 	*limit -= int64(b.Len())
 	l.old = l.old || oldABI().Match(b.Bytes())
-	l.opencl = l.opencl || bytes.Contains(b.Bytes(), []byte("OPENCL EXTENSION cl_khr"))
+	for _, a := range apis {
+		if bytes.Contains(b.Bytes(), []byte(a.sign)) {
+			l.api = cmp.Or(l.api, a.name)
+		}
+	}
 	for _, of := range []*regexp.Regexp{cudaMade(), ncclMade()} {
 		for _, m := range of.FindAll(b.Bytes(), 8) {
 			l.made = xslices.Add(l.made, string(m))
@@ -336,7 +347,7 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 		return e, nil
 	}
 	f = &matrix.Framework{Package: n.Project, Ask: n.Project, OS: k.OS, Arch: k.Arch, CUDA: k.CUDA, Driver: floor.Linux, DriverWin: floor.Windows,
-		Apart: k.Lacks == "", Proof: matrix.ByWheel, Source: source}
+		API: say.If(k.CUDA == "", k.API), Apart: k.Lacks == "", Proof: matrix.ByWheel, Source: source}
 	f.Versions, _ = version.ParseSpecifier("==" + k.Version)
 	if k.CuDNN != "" {
 		f.CuDNN, _ = version.ParseSpecifier("==" + k.CuDNN + ".*")
@@ -394,9 +405,6 @@ func (f File) Loads(python string, h machine.Platform) bool {
 func (k *Code) warning() string {
 	if k.Unsure && k.CUDA != "" {
 		return "whether it brings CUDA " + k.CUDA + " was not read: if not, that is taken from a torch of that CUDA beside it, else installed apart"
-	}
-	if k.OpenCL && k.CUDA == "" {
-		return "its code for GPUs is OpenCL: the driver's loader of it (libOpenCL) has to be there, and it computes on the CPU until it is told to use the GPU"
 	}
 	return say.With("it brings no ", strings.ReplaceAll(k.Lacks, ", ", " and no "), ": they are taken from a torch of that CUDA beside it, else installed apart")
 }

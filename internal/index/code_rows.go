@@ -173,7 +173,7 @@ func (k *Code) row(m *matrix.Matrix, of []*Code, table string, newest bool) text
 		versions += say.If(!newest, ",<="+k.Version)
 		fields := []field{quoted("package", f.Package), quoted("source", "read"), quoted("ask", f.Ask), quoted("on", on), quoted("versions", versions), quoted("cuda", f.CUDA),
 			quoted("driver", f.Driver.String()), quoted("driver_windows", f.DriverWin.String()), quoted("plain", f.Plain),
-			quoted("cudnn", f.CuDNN.String()), quoted("warning", f.Warning)}
+			quoted("cudnn", f.CuDNN.String()), quoted("warning", f.Warning), quoted("api", f.API)}
 		if f.Apart {
 			fields = append(fields, field{"apart", text.Const("true")})
 		}

@@ -32,6 +32,8 @@ func TestCode(t *testing.T) {
 		of("opener", linux, map[string]string{"opener/lib.so": library("f", "libm.so.6") + "\x00libcuda.so.1\x00libcublas.so.12\x00libcudnn_ops.so.9\x00"}, "numpy"),
 		of("static", linux, map[string]string{"static/lib.so": library("f", "libm.so.6") + "\x00libcuda.so.1\x00NCCL version 2.16.5+cuda11.8\x00"}, "numpy"),
 		of("kernels", linux, map[string]string{"kernels/lib.so": library("f", "libm.so.6") + "\x00#pragma OPENCL EXTENSION cl_khr_fp64 : enable"}),
+		of("direct", linux, map[string]string{"direct/lib.so": library("f", "libm.so.6") + "\x00DirectML.dll\x00"}),
+		of("apple", linux, map[string]string{"apple/lib.so": library("f", "libm.so.6")}, "apple-metal"),
 		of("plain", linux, map[string]string{"plain/_C.so": library("f", "libm.so.6")}),
 	)
 	c, err := New(x.URL, Options{})
@@ -46,7 +48,9 @@ func TestCode(t *testing.T) {
 		"frame-cu12": {CUDA: "12", Alone: true, GPU: true, Opens: true},
 		"opener":     {CUDA: "12", CuDNN: "9", Alone: true, Opens: true, Lacks: "CUDA 12, cuDNN 9"},
 		"static":     {CUDA: "11", Alone: true, Opens: true},
-		"kernels":    {Alone: true, Opens: true, OpenCL: true},
+		"kernels":    {Alone: true, Opens: true, API: "OpenCL"},
+		"direct":     {Alone: true, Opens: true, API: "DirectML"},
+		"apple":      {Alone: true, Opens: true, API: "Metal"},
 		"splat":      {JIT: true},
 		"graph":      {Torch: ">=2.0.0,<=2.2.1"},
 		"plain":      {Alone: true},

@@ -31,7 +31,7 @@ func (v *view) brief(p *plan.Plan) {
 		v.row("with", strings.Join(names, ", "))
 	}
 	if len(p.Holds) > 0 {
-		v.row("held", strings.Join(p.Holds, ", ")+": what the chosen torch loads beside")
+		v.row("held", strings.Join(p.Holds, ", ")+": what "+say.Either(p.Torch != "", "the chosen torch loads", "it works")+" beside")
 	}
 	v.because(p)
 	if text := sizeText(p); text != "" {
