@@ -65,8 +65,16 @@ def evaluate_actions(): model(told)
 log_validation(); evaluate_actions()
 library("torch.distributions.categorical", "def sample(f): f()")["sample"](told)
 library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
+made = {}
+exec("def sent(f): f()", made)  # as libraries make proxies and data classes
+def loop(): made["sent"](lambda: print(K.spot(stack(), False)[3]))
+def stack():
+    f, out = sys._getframe(1), []
+    while f: out.append(f); f = f.f_back
+    return out[1:]
+loop()
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nlogging\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nlogging\nloop\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

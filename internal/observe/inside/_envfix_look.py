@@ -50,7 +50,8 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
     code = f.f_code
     got = L["known"].get(code)
     if not got:
-        module, own = f.f_globals.get("__name__") or "", P.mine(code.co_filename)
+        module = f.f_globals.get("__name__") or ""
+        own = P.mine(code.co_filename) and (code.co_filename[:1] != "<" or module == "__main__")  # libraries make code of strings
         kind = None if own else next((k for k, at in PLACES if (module + "." + code.co_name + ".").startswith(at)), None)
         if kind is None:
             said = words(code.co_name) + ([] if own else words(module.rpartition(".")[2]))
