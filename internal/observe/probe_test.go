@@ -244,6 +244,22 @@ func TestProbeHolds(t *testing.T) {
 	}
 }
 
+// TestProbeCalls: for a few steps it counts how often a model is called, as most of its
+// modules are, and leaves no hook.
+func TestProbeCalls(t *testing.T) {
+	r := runProbed(t, `
+import sys, types
+module, hooks = types.ModuleType("torch.nn.modules.module"), []
+class Handle:
+    def remove(s): hooks.clear()
+module.register_module_forward_pre_hook = lambda f: hooks.append(f) or Handle()
+sys.modules["torch.nn.modules.module"] = module
+`+strings.Replace(strings.Replace(train, "opt.step()", "[f(m, ()) for f in hooks for m in (opt, DS, torch, torch)]; opt.step()", 1), "print(", "print(len(hooks)) or 0 and print(", 1))
+	if b := r.probe.Burst; r.stdout != "0\n" || b == nil || b.Calls != b.Steps {
+		t.Errorf("%q %+v\n%s", r.stdout, b, r.stderr)
+	}
+}
+
 // TestProbeUnits: without an optimizer the steps are backward passes, without those
 // batches.
 func TestProbeUnits(t *testing.T) {

@@ -22,6 +22,9 @@ def burst():
     for name in ("to", "cuda", "item", "tolist", "__bool__", "__float__", "__int__", "cpu"):
         P.after(P.torch.Tensor, name, copied if name in ("to", "cuda") else read)
     P.after(P.torch.autocast, "__enter__", lambda s, r, a, k: getattr(s, "_enabled", True) and seen(P.AMP))
+    calls = P.S["calls"] = {}
+    hook = getattr(sys.modules.get("torch.nn.modules.module"), "register_module_forward_pre_hook", None)  # public, and gone with the rest
+    hook and P.S["undo"].append(hook(lambda s, a: calls.update({id(s): calls.get(id(s), 0) + 1})).remove)
     P.S.update(begun_batches=P.C[P.BATCHES], backs=0)
     P.after(P.torch.Tensor, "backward", lambda s, r, a, k: P.S.update(backs=P.S["backs"] + 1))  # a step that accumulates gradients has several
     return watch
@@ -33,9 +36,10 @@ def watch():
     P.undo(P.S["mark"])
     best = {w: max((n, k[1:]) for k, n in P.S["lines"].items() if k[0] == w)[1] for w in {k[0] for k in P.S["lines"]}}
     copy_at, sync_at = (best.get(a) or best.get(b) or ("", "") for a, b in ((P.COPY, P.CPU_COPY), (P.SYNC, P.CPU_SYNC)))
+    calls = sorted(P.S["calls"].values()) or [0]
     batches, backs = P.C[P.BATCHES] - P.S["begun_batches"], P.S["backs"]
     cpu = not (P.torch.cuda.is_initialized() or P.C[P.COPY] or P.C[P.SYNC])  # what they would be with a GPU
     P.event(burst={"steps": P.C[P.BURST], "copies": P.C[P.CPU_COPY if cpu else P.COPY], "syncs": P.C[P.CPU_SYNC if cpu else P.SYNC], "on_cpu": cpu,
                    # each pass takes a batch, and may have more than one loss; a loop without a DataLoader is known by its losses, unless optimizers take turns
-                   "passes": min(batches, backs) or batches or (0 if P.S["turns"] else backs), "autocast": P.C[P.AMP],
+                   "passes": min(batches, backs) or batches or (0 if P.S["turns"] else backs), "autocast": P.C[P.AMP], "calls": calls[len(calls) // 2],
                    "copy_at": copy_at[0], "copy_own": copy_at[1], "sync_at": sync_at[0], "sync_own": sync_at[1]})

@@ -111,6 +111,17 @@ var elsewhere = []ruleCase{
 		p.Page.StepP50 = 0.001
 		p.Batch.Shape[0] = 1
 	}, "tiny_batch no_gpu", []string{"would hold a GPU back"}},
+	{"a policy that reads each of its actions", func(t *Trace) {
+		onCPU(t)
+		b := lead(t).Burst
+		b.Syncs, b.Calls = 300, 300
+	}, "no_gpu", nil},
+	{"a server of the job's own that is busy", func(t *Trace) {
+		onCPU(t)
+		lead(t).Page.Load, lead(t).Page.LoadCPU, lead(t).Page.LoadSeen = 60, 0.1, 1
+		lead(t).Loaders = []Loader{{Where: "t.py:4", Source: "DataLoader(ds)"}}
+		t.Processes = append(t.Processes, Process{PID: 100, CPU: 95, Wall: 100})
+	}, "loader_bound no_gpu", []string{"fetch ahead, or keep a local copy"}},
 	{"no GPU, matrices in 32 bits", func(t *Trace) { onCPU(t); lead(t).Matmul = "highest"; lead(t).Matrices = 1 << 40 }, "no_gpu", nil},
 	{"generations of workers that sleep", func(t *Trace) {
 		onCPU(t)

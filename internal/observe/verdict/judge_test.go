@@ -107,6 +107,21 @@ func TestPromises(t *testing.T) {
 	}
 }
 
+// TestCrowdedLoader: where others had the processors, a loader's gain is not promised.
+func TestCrowdedLoader(t *testing.T) {
+	for delay, promised := range map[float64]bool{0: true, 60: false} {
+		tr := job()
+		onCPU(tr)
+		lead(tr).Page.Load, lead(tr).Page.LoadCPU, lead(tr).Page.LoadSeen = 80, 0.1, 1
+		lead(tr).Loaders = []Loader{{Where: "t.py:4", Source: "DataLoader(ds)"}}
+		tr.Processes[0].LoopWall, tr.Processes[0].Delay = 100, delay
+		r := Judge(tr)
+		if r.Verdict != LoaderBound || (r.Gain != nil) != promised || len(r.Fix) == 0 || !strings.Contains(strings.Join(r.Fix, " "), "num_workers=") {
+			t.Errorf("%.0f: %+v", delay, r.Finding)
+		}
+	}
+}
+
 func marshal(t *testing.T, r Report) string {
 	t.Helper()
 	b, err := json.MarshalIndent(r, "", " ")

@@ -272,6 +272,9 @@ func (f *facts) stepAtBest(kind string) float64 {
 		if cpus := f.t.Host.Allowed(); kind == computing && cpus > 0 {
 			best = max(best, (f.core().v+f.workerCPU())*step/cpus)
 		}
+		if ld.Workers == 0 { // who serves the data does so one at a time
+			best = max(best, f.producing()*step)
+		}
 	}
 	return max(best, 0.01*step)
 }

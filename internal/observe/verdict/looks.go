@@ -189,16 +189,22 @@ func (f *facts) share(part string) float64 {
 // fed bounds what reading ahead can bring: whoever fetches needs a processor. This
 // loop's own share stays, and what computes now computes on the processors that are left.
 func (f *facts) fed(share float64) float64 {
-	s, spare, producers := f.step().v, f.t.Host.Allowed()/float64(f.world())-1, 0.0
-	for i := range f.t.Processes {
-		if p := &f.t.Processes[i]; p != f.lead && p.Wall > 0 {
-			producers += p.CPU / p.Wall * s
-		}
-	}
+	s, spare := f.step().v, f.t.Host.Allowed()/float64(f.world())-1
+	producers := f.producing() * s
 	if c := f.core(); c.ok && c.v > otherBusy {
 		producers += share * s
 	}
 	return max(s*(1-share), producers/max(spare, 0.01))
+}
+
+// producing is how many cores the job's other processes use.
+func (f *facts) producing() (cores float64) {
+	for i := range f.t.Processes {
+		if p := &f.t.Processes[i]; p != f.lead && p.Wall > 0 {
+			cores += p.CPU / p.Wall
+		}
+	}
+	return cores
 }
 
 // parts are the parts of a step by the looks at the whole loop.

@@ -146,6 +146,7 @@ type Burst struct {
 	SyncOwn  string `json:"sync_own,omitempty"`
 	OnCPU    bool   `json:"on_cpu,omitempty"` // counted on CPU tensors, for no device is there: what they would be
 	Autocast int    `json:"autocast"`
+	Calls    int    `json:"calls,omitempty"` // of a model: what most of its modules were called
 }
 
 // perStep is how often a model is run forward and backward before the optimizer
