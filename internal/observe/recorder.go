@@ -106,9 +106,7 @@ func (r *Recorder) slow() {
 	for _, other := range r.w.order {
 		if p := r.w.procs[other]; p.paged && !p.gone { // a launcher may have moved it, or pinned it
 			pid = other
-			if n := allowedCPUs(pid); n > 0 {
-				r.host.CPUs = n
-			}
+			r.host.CPUs = cmp.Or(allowedCPUs(pid), r.host.CPUs)
 			break
 		}
 	}
@@ -128,9 +126,7 @@ func (r *Recorder) limited(c cgroup) {
 	if !c.known {
 		return
 	}
-	if c.quota > 0 {
-		r.host.Quota = c.quota
-	}
+	r.host.Quota = cmp.Or(c.quota, r.host.Quota)
 	if n := c.periods - r.group.periods; c.periods > r.group.periods && n >= 5 {
 		r.host.Throttled = float64(c.refused-r.group.refused) / float64(n)
 	}

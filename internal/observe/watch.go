@@ -177,9 +177,6 @@ func (w *Watch) view(now time.Time, f verdict.Frame) verdict.View {
 	if w.rec != nil {
 		r := verdict.Judge(w.rec.Trace())
 		v.Verdict, v.Text = r.Verdict, r.Text
-		if r.Verdict == verdict.NoGPU && len(r.Others) > 0 {
-			v.Verdict, v.Text = r.Others[0].Verdict, r.Others[0].Text
-		}
 	}
 	return v
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -167,10 +168,7 @@ func (w *watcher) closer(p *watched, now time.Time) {
 	wantsMount := len(w.mounts) > 0 && p.Blocked > 0 && p.Mount == ""
 	if (wantsGPU || wantsMount) && w.seconds%every == 0 {
 		gpu, network := openFiles(proc.Self.Of(p.PID), w.mounts)
-		p.GPUFiles = p.GPUFiles || gpu
-		if network != "" {
-			p.Mount = network
-		}
+		p.GPUFiles, p.Mount = p.GPUFiles || gpu, cmp.Or(network, p.Mount)
 	}
 	if !p.looked && now.Sub(p.seen) > 3*time.Second && p.CPU > 0.5 {
 		p.looked = true
@@ -236,9 +234,7 @@ func (w *watcher) finish() []verdict.Process {
 			p.Probe = readEvents(path)
 		}
 		if p.paged {
-			if p.Probe == nil {
-				p.Probe = &verdict.Probe{}
-			}
+			p.Probe = cmp.Or(p.Probe, &verdict.Probe{})
 			p.Probe.Page = p.page.page(w.clock, now)
 			p.Probe.OOMs, p.Probe.Retries = int(min(p.page[wOOMs], 1<<20)), int(min(p.page[wRetries], 1<<20))
 			if n := p.page[wErr]; n > 0 && p.Probe.Error == "" {
@@ -265,11 +261,7 @@ func (w *watcher) ensure(pid int) {
 func markWorkers(all []verdict.Process) {
 	feeds := map[int]bool{}
 	for _, p := range all {
-		if p.Probe != nil {
-			for _, l := range p.Probe.Loaders {
-				feeds[p.PID] = feeds[p.PID] || l.Workers > 0
-			}
-		}
+		feeds[p.PID] = p.Probe != nil && slices.ContainsFunc(p.Probe.Loaders, func(l verdict.Loader) bool { return l.Workers > 0 })
 	}
 	servers := map[int]bool{} // multiprocessing's forkservers, which start the workers for them
 	for _, p := range all {

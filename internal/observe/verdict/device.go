@@ -196,12 +196,10 @@ func oneGPUOfN(f *facts) *Finding {
 	if idle = min(idle, n-1); idle == 0 {
 		return nil
 	}
-	x := f.finding(OneGPUOfN, high, numbers{"visible": n, "used": 1}, fmt.Sprintf("1 of %d GPUs worked; %d others were free", n, idle),
+	x := f.finding(OneGPUOfN, high, numbers{"visible": n, "used": 1},
+		fmt.Sprintf("1 of %d GPUs worked; %s free", n, say.Either(idle == 1, "another was", fmt.Sprintf("%d others were", idle))),
 		fmt.Sprintf("torchrun --nproc_per_node=%d …, with the model in DistributedDataParallel and a DistributedSampler", idle+1),
 		"if one is meant: CUDA_VISIBLE_DEVICES=N leaves the others to other jobs")
-	if idle == 1 {
-		x.Text = fmt.Sprintf("1 of %d GPUs worked; another was free", n)
-	}
 	if s := f.step(); s.ok && s.v > 0 {
 		x.Gain = Gain{"steps_per_s": {round(1 / s.v), round(float64(idle+1) / s.v)}}
 	}

@@ -77,8 +77,10 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 		return []string{"the data set is a stream, and each worker would read all of it: divide it first, " +
 			"by torch.utils.data.get_worker_info() or split_dataset_by_node"}
 	case l.Held != "" || l.Anew:
-		return []string{say.Either(l.Held != "", "the data set holds an open "+l.Held+", which forked workers would share: open it in the worker, at its first sample",
-			"workers run the script's body again here: put that below if __name__ == \"__main__\":, and keep lambdas out of the data set") + "; then DataLoader(…, " + joined(args) + ")"}
+		return []string{say.Either(l.Held != "",
+			"the data set holds an open "+l.Held+", which forked workers would share: open it in the worker, at its first sample",
+			"workers run the script's body again here: put that below if __name__ == \"__main__\":, and keep lambdas out of the data set") +
+			"; then DataLoader(…, " + joined(args) + ")"}
 	}
 	if l.Changes { // workers that stay would keep the data set as it was
 		args = xslices.Filter(args, func(a [2]string) bool { return a[0] != "persistent_workers" })

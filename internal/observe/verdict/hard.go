@@ -45,9 +45,7 @@ func hostOOM(f *facts) *Finding {
 	case h.OOMKills > 0:
 		e["oom_kills"] = h.OOMKills
 		x.Text = fmt.Sprintf("the kernel killed %s of this job for want of memory", text.Count(h.OOMKills, "process"))
-		if h.MemoryLimit > 0 {
-			x.Text += fmt.Sprintf(" (%s of %s used)", mib(h.MemoryPeak), mib(h.MemoryLimit))
-		}
+		x.Text += say.If(h.MemoryLimit > 0, fmt.Sprintf(" (%s of %s used)", mib(h.MemoryPeak), mib(h.MemoryLimit)))
 	case killed && h.MemoryLimit > 0 && share(h.MemoryPeak, h.MemoryLimit) > memFull:
 		x.Confidence = medium
 		x.Text = fmt.Sprintf("a process of this job ended at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
@@ -87,11 +85,9 @@ func shmTooSmall(f *facts) *Finding {
 		return nil
 	}
 	x := f.finding(ShmTooSmall, say.Either(said, high, medium), numbers{"shm_total_mib": h.ShmTotal, "shm_free_mib": h.ShmLow, "workers": l.Workers},
-		"the DataLoader's workers ran out of shared memory",
+		say.Either(h.ShmTotal > 0, fmt.Sprintf("/dev/shm has %s, and the DataLoader's workers ran out of it", mib(h.ShmTotal)),
+			"the DataLoader's workers ran out of shared memory"),
 		"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory")
-	if h.ShmTotal > 0 {
-		x.Text = fmt.Sprintf("/dev/shm has %s, and the DataLoader's workers ran out of it", mib(h.ShmTotal))
-	}
 	if need > 0 {
 		x.Evidence["shm_need_mib"] = need
 		x.Text += fmt.Sprintf("; %s may need %s", text.Count(l.Workers, "worker"), mib(need))
@@ -208,11 +204,9 @@ func (f *facts) cycle(p *Process) float64 {
 func stall(f *facts, p *Process, wait float64, now bool) *Finding {
 	pg := p.Probe.Page
 	x := f.finding(StalledLoader, high, numbers{"wait_s": round(wait), "median_wait_ms": round(pg.LoadP50 * 1e3), "batch": pg.Batches},
-		fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(pg.LoadP50)),
+		say.Either(now, fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait), pg.Batches, seconds(pg.LoadP50)),
+			fmt.Sprintf("one wait for data took %s; the median is %s", seconds(wait), seconds(pg.LoadP50))),
 		"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error")
-	if now {
-		x.Text = fmt.Sprintf("in the DataLoader for %s, after batch %d; the median wait is %s", seconds(wait), pg.Batches, seconds(pg.LoadP50))
-	}
 	for _, w := range append([]*Process{p}, f.workers...) {
 		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {
 			x.Text += fmt.Sprintf("; PID %d waits for the disk", w.PID)
