@@ -55,19 +55,6 @@ func computeType(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// unusedGPU: a GPU that waits for data does something now and then; one at zero has
-// nothing to do.
-func unusedGPU(e *evidence.Evidence, out *evidence.Findings) {
-	for _, h := range e.Clues {
-		if h.Clue.ID == "zero-util-available" && !e.Torch.SeesNone() && nothingAtAll().MatchString(h.At[0].Text) {
-			out.Find("PERF001", evidence.Strong.Exact(), h.At...)
-			return
-		}
-	}
-}
-
-var nothingAtAll = lazy.Regexp(`(?i)(?:^|[^\d.-])0 ?%|\bzero\b|\bnot (?:being )?used\b|\bunused\b`)
-
 // divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
 // left over can take a share of the layers.
 func divided(e *evidence.Evidence, out *evidence.Findings) {

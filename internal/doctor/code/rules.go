@@ -7,6 +7,5 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"CODE012"}, Find: dataTypes},
 	{Checks: []string{"ARC015"}, Find: computeType},
-	{Checks: []string{"PERF001"}, Find: unusedGPU},
 	{Checks: []string{"CODE016"}, Find: divided},
 }

@@ -112,7 +112,15 @@ func proofOf(words string) Proof {
 // holds is the evidence of the first of some alternatives that is so.
 func (r row) holds(alternatives []*know.Term) (at []read.Evidence, ok bool) {
 	for _, t := range alternatives {
-		facts := xslices.Filter(known(r.facts(t.Fact, t.Of)), func(v any) bool { return t.Admits(wordsOf(v)) })
+		facts := r.facts(t.Fact, t.Of)
+		if t.Op == "" { // "= false" asks for what is known to be zero
+			facts = known(facts)
+		}
+		value := t.Value
+		if t.Op == "=" && strings.Contains(value, "{") {
+			value = r.filled(value)
+		}
+		facts = xslices.Filter(facts, func(v any) bool { return t.Admits(wordsOf(v), value) })
 		if t.Not != (len(facts) == 0) && !t.Maybe {
 			continue
 		}

@@ -44,11 +44,11 @@ type Term struct {
 	re   *regexp.Regexp
 }
 
-// Admits reports whether a fact's text is what the term asks for.
-func (t *Term) Admits(text string) bool {
+// Admits reports whether a fact's text is what the term asks for; value is its own, filled.
+func (t *Term) Admits(text, value string) bool {
 	switch t.Op {
 	case "=":
-		return slices.Contains(strings.Fields(t.Value), text)
+		return slices.Contains(strings.Fields(value), text)
 	case "~":
 		t.once.Do(func() { t.re = regexp.MustCompile(t.Value) })
 		return t.re.MatchString(text)
@@ -61,6 +61,10 @@ func (t *Term) Admits(text string) bool {
 func termsOf(conditions []string) (all [][]*Term, err error) {
 	for _, c := range conditions {
 		var alternatives []*Term
+		if strings.HasPrefix(c, `"`) {
+			all = append(all, []*Term{{Fact: c}})
+			continue
+		}
 		for s := range strings.SplitSeq(c, " or ") {
 			t := &Term{}
 			s, t.Not = strings.CutPrefix(s, "not ")
@@ -71,10 +75,7 @@ func termsOf(conditions []string) (all [][]*Term, err error) {
 				}
 			}
 			words := strings.Fields(s)
-			if t.Fact = words[0]; strings.HasPrefix(s, `"`) {
-				t.Fact, words = s, words[:1]
-			}
-			t.Of = words[1:]
+			t.Fact, t.Of = words[0], words[1:]
 			if t.Op == "~" {
 				_, bad := regexp.Compile(t.Value)
 				err = cmp.Or(err, bad)

@@ -54,35 +54,6 @@ func loaderPath(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// resolved: a library is taken from where torch did not put it.
-func resolved(e *evidence.Evidence, out *evidence.Findings) {
-	for _, l := range e.Libraries {
-		low := strings.ToLower(l.Path)
-		switch {
-		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/stubs"):
-			out.Find("DRV008", evidence.Proven, l.At).Say("libcuda is the stub of a toolkit: " + l.Path)
-		case strings.HasPrefix(l.Name, "libcuda.so") && strings.Contains(low, "/compat"):
-			out.Find("CTR011", evidence.Likely, l.At).Say("libcuda is that of a compatibility package: " + l.Path)
-		case strings.HasPrefix(l.Name, "libstdc++"), strings.HasPrefix(l.Name, "libcuda.so"), strings.HasPrefix(l.Name, "libnvidia-ml"):
-		case strings.Contains(low, "site-packages"),
-			strings.Contains(low, "dist-packages"),
-			strings.HasPrefix(low, "..."),
-			strings.Contains(low, "/nvidia/"):
-		default:
-			s, trouble := e.Has(libraryTrouble...)
-			w := evidence.Proven
-			if !trouble {
-				w = evidence.Strong
-			}
-			if trouble || e.Pasted {
-				out.Find("LD001", w, l.At, s).
-					Says("%s is taken from %s in place of the wheel's", l.Name, l.Path).
-					Do("`unset LD_LIBRARY_PATH`, or remove " + l.Path + " from the loader's path")
-			}
-		}
-	}
-}
-
 // pipLibraries: two packages write the same files, or one is not the version that
 // torch was built with.
 func pipLibraries(e *evidence.Evidence, out *evidence.Findings) {

@@ -7,7 +7,6 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"LD018"}, Find: systemLibrary},
 	{Checks: []string{"DRV008", "CTR011", "LD001", "LD006"}, Find: loaderPath},
-	{Checks: []string{"DRV008", "CTR011", "LD001", "LD002"}, Find: resolved},
 	{Checks: []string{"LD003", "LD009"}, Find: pipLibraries},
 	{Checks: []string{"ARC001"}, Find: olderLibraries},
 	{Checks: []string{"ARC001", "CODE010"}, Find: fourier},

@@ -2,7 +2,6 @@ package places
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -50,18 +49,6 @@ func wsl(e *evidence.Evidence, out *evidence.Findings) {
 }
 
 var absentWSL = lazy.Regexp(`(?i)(cannot access|no such|not found|missing)[: ']*/usr/lib/wsl/lib`)
-
-func containerVariables(e *evidence.Evidence, out *evidence.Findings) {
-	v, set := e.Machine.Env["NVIDIA_VISIBLE_DEVICES"]
-	answers := !e.Pasted && len(e.GPU().Visible()) > 0 // who started it gave it one all the same
-	if set && !answers && (v == "" || v == "void" || v == "none") {
-		f := out.Find("CTR022", evidence.Likely, e.From.Env["NVIDIA_VISIBLE_DEVICES"]).
-			Say("NVIDIA_VISIBLE_DEVICES is " + strconv.Quote(v) + ": the container gets no GPU")
-		if host, _ := e.Machine.Lent(); host == "" && e.Place.Starter != "kubernetes" {
-			f.Do("start it with `docker run --gpus all …`, or with `--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all`; an image may set the variable, too")
-		}
-	}
-}
 
 // oldLibc: a wheel for a newer C library than the system has.
 func oldLibc(e *evidence.Evidence, out *evidence.Findings) {

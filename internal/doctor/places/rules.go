@@ -8,6 +8,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"MPS001"}, Find: macTooOld},
 	{Checks: []string{"ARC014"}, Find: jetson},
 	{Checks: []string{"CTR014", "CTR015"}, Find: wsl},
-	{Checks: []string{"CTR009", "CTR022"}, Find: containerVariables},
 	{Checks: []string{"PY024"}, Find: oldLibc},
 }

@@ -15,6 +15,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY044"}, OnFiles: true, Find: unbuilt},
 	{Checks: []string{"PY013"}, OnFiles: true, Find: atStart},
 	{Checks: []string{"PY014"}, OnFiles: true, Find: bareTorch},
-	{Checks: []string{"PY021"}, OnFiles: true, Find: pipElsewhere},
 	{Checks: []string{"ACC014", "ACC024", "MG011"}, Find: limits},
 }

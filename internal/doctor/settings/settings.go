@@ -296,20 +296,6 @@ func atStart(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// pipElsewhere: what installs into the environment does so elsewhere. A virtual environment
-// names its own path in its programs.
-func pipElsewhere(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Files.Pip == "" {
-		return
-	}
-	f := out.Find("PY021", evidence.Likely.Exact(), evidence.Fact("%s/bin/pip starts %s", e.Files.Dir, e.Files.Pip)).
-		Says("`pip` of %s starts another Python, %s: it installs there, or does not start", e.Files.Dir, e.Files.Pip).
-		Do("`"+e.Files.Dir+"/bin/python -m pip install …` is this one's", "an environment that was moved or copied is made anew: `envfix apply`")
-	if e.Torch.Version != "" {
-		f.As(evidence.Warning)
-	}
-}
-
 // least is a number of data/limits.yaml.
 func least(l *evidence.Limit) int64 {
 	return int64(evidence.Atoi(l.Values[0]))

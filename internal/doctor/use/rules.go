@@ -6,16 +6,11 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{Checks: []string{"MG003", "MG004"}, Find: fabric},
 	{Checks: []string{"MG001", "MG002"}, Find: sharedMemorySize},
-	{Checks: []string{"MG005"}, Find: peers},
 	{Checks: []string{"PY034"}, Find: replacedUnder},
-	{Checks: []string{"DRV022"}, Find: driverOfProcess},
 	{Checks: []string{"ACC010", "PERF016"}, Find: full},
 	{Checks: []string{"ACC010"}, Find: orphaned},
 	{Checks: []string{"ACC004", "ACC005"}, Find: computeMode},
-	{Checks: []string{"HW003", "HW004"}, Find: memoryErrors},
 	{Checks: []string{"HW002", "HW003", "HW004", "HW006", "HW009", "KMD008", "KMD010", "KMD011", "KMD012", "KMD013"}, Find: kernelErrors},
 	{Checks: []string{"PERF005", "PERF006"}, Find: slowed},
-	{Checks: []string{"DRV016"}, Find: persistence},
 }

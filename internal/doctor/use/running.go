@@ -2,12 +2,10 @@ package use
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
-	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
 
@@ -30,19 +28,4 @@ func replacedUnder(e *evidence.Evidence, out *evidence.Findings) {
 	out.Find("PY034", evidence.Proven, evidence.Fact("mapped and gone: %s", gone[0])).
 		Says("%d libraries that process %d runs with were replaced or removed while it ran, %s first",
 			len(gone), r.PID, path.Base(gone[0]))
-}
-
-// driverOfProcess: the driver was updated while the process ran.
-func driverOfProcess(e *evidence.Evidence, out *evidence.Findings) {
-	r, d := e.Running, e.Machine.Driver
-	if r == nil || r.Driver == "" || d == nil || d.LoadedVersion.IsZero() {
-		return
-	}
-	theirs, err := version.ParseDotted(r.Driver)
-	gone := slices.ContainsFunc(r.Gone, func(f string) bool { return strings.HasPrefix(path.Base(f), "libcuda.so") })
-	if err != nil || theirs.Compare(d.LoadedVersion) == 0 || !gone && r.Elsewhere {
-		return
-	}
-	out.Find("DRV022", evidence.Proven, evidence.Fact("process %d has libcuda.so.%s mapped", r.PID, theirs), e.From.Module).
-		Says("process %d runs with the library of driver %s, and %s is loaded", r.PID, theirs, d.LoadedVersion)
 }

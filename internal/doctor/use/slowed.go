@@ -53,21 +53,3 @@ func suffix(format string, n *int) string {
 	}
 	return fmt.Sprintf(format, *n)
 }
-
-// persistence: without it and without a display every first CUDA call waits for
-// the driver to wake the GPU. Containers and WSL cannot set it.
-func persistence(e *evidence.Evidence, out *evidence.Findings) {
-	if env := e.Machine.Platform.Environment; env != machine.Bare && env != "" {
-		return
-	}
-	for _, g := range used(e) {
-		u := g.Use
-		if u.Persistence == nil || *u.Persistence || u.Display == nil || *u.Display || g.Integrated ||
-			len(u.Processes) > 0 {
-			continue
-		}
-		out.Find("DRV016", evidence.Trifle.Loose(), evidence.Fact("GPU %d: persistence mode off", g.Index)).
-			Says("persistence mode is off and no display is on: the first CUDA call of a program waits until the GPU wakes")
-		return
-	}
-}
