@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -23,6 +24,7 @@ type OwnLock struct {
 	Name  string
 	Pins  []pep508.Requirement // packages of an index that it has in one version; torch with the label of its GPU build
 	torch []lockedPackage
+	names map[string]bool // of all that it holds, also in several versions or from elsewhere
 }
 
 type lockedPackage struct {
@@ -50,9 +52,10 @@ func ReadOwnLock(content []byte, name string) (*OwnLock, error) {
 	if err := unmarshal(content, &d); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	l := &OwnLock{Name: name}
+	l := &OwnLock{Name: name, names: map[string]bool{}}
 	versions, labels := map[string][]string{}, []string(nil)
 	for _, k := range d.Package {
+		l.names[machine.NormalName(k.Name)] = true
 		if _, ok := k.index(); !ok {
 			continue
 		}
@@ -78,6 +81,19 @@ func ReadOwnLock(content []byte, name string) (*OwnLock, error) {
 		}
 	}
 	return l, nil
+}
+
+// Older is what a project asks for and its lock does not hold, or in a version that the project
+// no longer admits: the project was changed since it was locked. "" there is nothing such.
+func (l *OwnLock) Older(asked []pep508.Requirement) string {
+	for _, q := range asked {
+		pin, one := xslices.Find(l.Pins, func(pin pep508.Requirement) bool { return pin.Name == q.Name })
+		v, err := version.ParsePython(strings.TrimPrefix(pin.Spec.String(), "=="))
+		if len(l.names) > 0 && (!l.names[q.Name] || one && err == nil && !q.Spec.Admits(v)) {
+			return q.Text
+		}
+	}
+	return ""
 }
 
 // Undoes says which torch the project's own tool would put in place of a choice; "" none.

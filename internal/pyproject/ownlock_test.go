@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/pep508"
 	"envfix/resolver"
 )
 
@@ -83,5 +84,23 @@ url = "https://host.example/x"
 	}
 	if _, err := ReadOwnLock([]byte("[[package"), "uv.lock"); err == nil || !strings.HasPrefix(err.Error(), "uv.lock: ") {
 		t.Error(err)
+	}
+}
+
+// A lock that lacks what its project asks for, or has it in a version that the project no
+// longer admits, is older than the project.
+func TestOlderLock(t *testing.T) {
+	l, err := ReadOwnLock([]byte("[[package]]\nname = \"PyArrow\"\nversion = \"8.0.0\"\n[[package]]\nname = \"lib\"\nversion = \"1\"\nsource = { git = \"https://host.example/lib\" }\n"), "poetry.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, older := range map[string]bool{"pyarrow>=8": false, "pyarrow>=22": true, "datasets": true, "lib>=2": false} {
+		q, err := pep508.Parse(line, "pyproject.toml")
+		if got := l.Older([]pep508.Requirement{q}); err != nil || (got == line) != older {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+	if empty, err := ReadOwnLock([]byte("version = 1\n"), "uv.lock"); err != nil || empty.Older([]pep508.Requirement{{Name: "x", Text: "x"}}) != "" {
+		t.Errorf("a lock of nothing: %v", err)
 	}
 }
