@@ -49,6 +49,8 @@ func TestAdviceIsOpenToThePerson(t *testing.T) {
 			">>> torch.cuda.is_available()\nFalse\nthe message is that my Nvidia version is too old\n", "update the NVIDIA driver", "nvidia-smi` fails"},
 		{"an answer to a question", "pip install torch==1.3.0\n>>> torch.cuda.is_available()\nFalse\nWould you please update the driver? What's the output of nvidia-smi?\n@you\n410.48,,\n",
 			"update the NVIDIA driver", "CPU build"},
+		{"the CUDA that torch was compiled with", "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version 12.2 does not match " +
+			"the version torch was compiled with 11.7, unable to compile cuda/cpp extensions without a matching cuda version.", "cuda-toolkit-11-7", "12-8"},
 		{"ranks that nobody started", "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set", "torchrun", "NCCL_SOCKET"},
 	} {
 		r, _ := examine(t, c.text)

@@ -201,3 +201,26 @@ func TestUnknownText(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// A program that is none of Python names the level of what failed, and mostly itself.
+func TestErrorsByTheirLevel(t *testing.T) {
+	for text, want := range map[string]string{
+		"srun: error: --relative option invalid for job allocation request":     "srun option",
+		"slurmctld: error: power_save program /usr/sbin/suspend not found":      "slurmctld file-missing",
+		"ERROR:root:Found non-finite values in lm loss: [nan]":                  "a program not-a-number",
+		`time="2026-01-02T10:00:00Z" level=error msg="invalid part: 3g.20gb.x"`: "a program argument",
+	} {
+		a := explained(t, text)
+		if len(a.Known) == 0 || a.Known[0].Program+" "+a.Known[0].Message != want {
+			t.Errorf("%q is %+v, want %s", text, a.Known, want)
+		}
+	}
+}
+
+// What a log writes before its message fills no slot.
+func TestSlotsOfTheMessageAlone(t *testing.T) {
+	a := explained(t, `time="2026-01-02T10:00:00Z" level=error msg="invalid part: 3g.20gb.x"`)
+	if all := strings.Join(a.Known[0].Fix, "\n"); strings.Contains(all, "where time") {
+		t.Error(all)
+	}
+}

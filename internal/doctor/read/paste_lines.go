@@ -214,12 +214,34 @@ func harmless(l string) bool { return logged().MatchString(l) && !troubled().Mat
 func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	c, k := r.c, r.k
 	p := Printed{At: said, warned: Warned(l), Mild: mild(l) || strings.Contains(l, "install ")}
-	raised := raised().FindStringSubmatch(l)
+	raised, level := raised().FindStringSubmatch(l), erred().FindStringSubmatch(l)
 	row, found := rowOf(k, l, raised)
-	switch {
-	case found:
+	if found {
 		p.Row = row
-		p.Row.Loud = row.Loud && !p.warned
+	}
+	p.classify(k, l, test, raised, level)
+	if !found && p.Class == nil {
+		return
+	}
+	if f := r.frame; raised != nil && said.Line-f.line <= inFrame && !f.of(p.Row.Program) {
+		p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
+	}
+	if level != nil {
+		l = level[2] // what stands before it names nothing
+	}
+	if !p.Row.Code {
+		p.Slots = k.Said(l, p.Slots)
+	}
+	if !slices.ContainsFunc(c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
+		c.Printed = append(c.Printed, p)
+	}
+}
+
+// classify gives a line its class: by the row of the catalogue, the form of the sentence, or the exception or level that leads it.
+func (p *Printed) classify(k *know.Knowledge, l string, test *know.Test, raised, level []string) {
+	switch {
+	case p.Row.Text != "" || p.Row.Kind != "": // a row's
+		p.Row.Loud = p.Row.Loud && !p.warned
 		p.Class, p.Slots = k.ClassOf(p.Row, l)
 	case test != nil && (raised == nil || !k.Classes[test.Class].Question):
 		p.Class, p.Slots = k.Classes[test.Class], know.Slots(test.Re(), l)
@@ -229,23 +251,9 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 			p.Row.Program, p.Row.Place = module, strings.ReplaceAll(part, ".", "/")
 		}
 		p.Class, p.Slots = k.ClassOf(p.Row, raised[4])
-	default: // others name the level, and mostly themselves
-		if m := erred().FindStringSubmatch(l); m != nil {
-			p.Row.Loud, p.Row.Program = true, m[1]
-			p.Class, p.Slots = k.ClassOf(p.Row, m[2])
-		}
-	}
-	if !found && p.Class == nil {
-		return
-	}
-	if f := r.frame; raised != nil && said.Line-f.line <= inFrame && !f.of(p.Row.Program) {
-		p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
-	}
-	if !p.Row.Code {
-		p.Slots = k.Said(l, p.Slots)
-	}
-	if !slices.ContainsFunc(c.Printed, func(o Printed) bool { return o.At.Line == said.Line && o.Row.Text == row.Text }) {
-		c.Printed = append(c.Printed, p)
+	case level != nil: // others name the level, and mostly themselves
+		p.Row.Loud, p.Row.Program = true, level[1]
+		p.Class, p.Slots = k.ClassOf(p.Row, level[2])
 	}
 }
 

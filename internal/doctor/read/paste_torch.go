@@ -105,6 +105,7 @@ var torchReaders = []reader{
 		}
 	}},
 	{`CUDA used to build (?:Py)?torch\s*:\s*(.*)`, takes((*Reader).torchCUDA)},
+	{`torch was compiled with (?:CUDA )?(\d+\.\d+)|used to compile PyTorch \((\d+\.\d+)\)`, takes((*Reader).torchCUDA)},
 	{`torch\.(?:version\.cuda|cuda\.version)\W+(?:(?:is|says|` + gives + `)\W+)?(None|` +
 		`\d+\.\d+)`, takes((*Reader).torchCUDA)},
 	{`ROCM used to build PyTorch\s*:\s*(\d\S*)|torch\.version\.hip\W+(\d\S*)`, func(r *Reader, m []string, s Evidence) {
