@@ -1,8 +1,12 @@
 package probe
 
 import (
+	"archive/zip"
+	"bytes"
 	"os"
 	"path"
+	"slices"
+	"strings"
 	"testing"
 
 	"envfix/internal/machine"
@@ -248,7 +252,30 @@ func TestShadows(t *testing.T) {
 			t.Errorf("%s: %+v", file, f.Shadows)
 		}
 	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for _, name := range []string{"numpy/__init__.py", "numpy/core/queue.py", "uuid.py"} {
+		if _, err := z.Create(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
 	root := t.TempDir()
+	write(t, root+"/libs.zip", archive.Bytes(), 0o644)
+	write(t, root+site+"/easy-install.pth", []byte("import sys; sys.__plen = len(sys.path)\n./queue-1.0-py3.12.egg\nimport sys; p = 0; sys.path[p:p]=new\n"), 0o644)
+	for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", site + "/queue-1.0-py3.12.egg/queue.py"} {
+		write(t, root+f, nil, 0o755)
+	}
+	var got []string
+	for _, s := range EnvFiles(Options{Root: root, OS: "linux", Dir: "/proj", Venv: "/env", Named: true, Env: []string{"PYTHONPATH=/libs.zip"}}).Shadows {
+		got = append(got, strings.TrimPrefix(s.Path, site)+s.Version)
+	}
+	if want := []string{"/libs.zip/numpy/__init__.py", "/libs.zip/uuid.py", "/queue-1.0-py3.12.egg/queue.py1.0"}; !slices.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+	root = t.TempDir()
 	for _, f := range []string{"/env/pyvenv.cfg", "/env/bin/python3", site + "/torch/__init__.py", "/proj/torch.so", "/proj/torch.py"} {
 		write(t, root+f, nil, 0o755)
 	}

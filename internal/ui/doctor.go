@@ -131,7 +131,8 @@ func nothingFound(r doctor.Report, p *read.Case, look Style) string {
 	case p.Torch.Version == "":
 		return "no torch is installed here; besides, nothing is wrong\n\n" + look.Looked(p.Machine)
 	}
-	return "nothing is wrong\n\n" + look.Looked(p.Machine)
+	untried := say.If(p.Imported == nil, look.Hang("  ", "as far as files tell: Python was not started; `envfix doctor --import` has it import torch"))
+	return "nothing is wrong\n" + untried + "\n" + look.Looked(p.Machine)
 }
 
 // findingsText shows the findings, the first as what to begin with.

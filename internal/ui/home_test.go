@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/doctor"
+	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -58,6 +60,19 @@ func TestHomeWithoutEnvironment(t *testing.T) {
 	} {
 		if got := strings.Join(strings.Fields(Home(d, Style{})), " "); !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}
+
+// A doctor who found nothing says what was not tried, and only then.
+func TestUntried(t *testing.T) {
+	for _, imported := range []*read.Imported{nil, {Torch: "2.9.1"}} {
+		p := &read.Case{}
+		p.Imported = imported
+		p.Torch.Version = "2.9.1"
+		got := Doctor(doctor.Report{OK: true}, p, Style{})
+		if !strings.HasPrefix(got, "nothing is wrong\n") || strings.Contains(got, "Python was not started") != (imported == nil) {
+			t.Errorf("%v:\n%s", imported, got)
 		}
 	}
 }

@@ -242,9 +242,9 @@ var buildsWith = map[string]string{"_ctypes": "libffi-dev", "_lzma": "liblzma-de
 // unbuilt: a Python that was compiled where a library of the system was missing.
 func unbuilt(e *evidence.Evidence, out *evidence.Findings) {
 	if lost := e.Files.Lost; len(lost) > 0 {
-		more := say.If(len(lost) > 1, fmt.Sprintf(" and %d files more are", len(lost)-1))
+		more := say.If(len(lost) > 1, fmt.Sprintf(" and %d files more are missing", len(lost)-1))
 		out.Find("PY044", evidence.Proven, evidence.Fact("missing: %s", lost[0])).Explaining("PY011").
-			Says("the library of the Python of %s is not whole, %s%s missing: `import torch` fails", e.Files.Dir, lost[0], cmp.Or(more, " is")).
+			Says("the library of the Python of %s is not whole, %s%s, or empty: `import torch` fails", e.Files.Dir, lost[0], cmp.Or(more, " is missing")).
 			Do("install that Python again: its system's package (on Debian `python3` in place of `python3-minimal`), `pyenv install --force`, `uv python install --reinstall`",
 				"or make the environment anew with another one: `envfix apply`")
 	}

@@ -1,9 +1,11 @@
 package packages
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,7 +22,7 @@ func (c *comparison) byteCode(tag string) {
 		}
 		for _, name := range c.h.Unsorted(dir + "__pycache__") {
 			source, compiled := strings.CutSuffix(name, "."+tag+".pyc")
-			if file := dir + "__pycache__/" + name; compiled && len(c.d.Cut) < sysroot.MaxNamed && names[source+".py"] && c.cut(file, dir+source+".py") {
+			if file := dir + "__pycache__/" + name; compiled && len(c.d.Cut) < sysroot.MaxNamed && names[source+".py"] && c.cut(file, dir+source+".py") && c.lists(dir+source+".py") {
 				c.d.Cut = append(c.d.Cut, text.Printable(file))
 			}
 		}
@@ -58,4 +60,10 @@ func endsCode(code []byte) bool {
 		}
 	}
 	return false
+}
+
+// lists reports whether the distribution brought a file: a directory of packages holds modules of several.
+func (c *comparison) lists(file string) bool {
+	name := strings.TrimPrefix(file, path.Dir(c.d.Info)+"/")
+	return bytes.Contains(append([]byte("\n"), c.record...), []byte("\n"+name+","))
 }

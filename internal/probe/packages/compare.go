@@ -24,6 +24,8 @@ type comparison struct {
 	dirs  map[string]map[string]bool // the names in each directory
 	read  int                        // sources that were read for their hash
 	young []machine.RecordFile       // libraries that were written to since
+
+	record []byte
 }
 
 func (c *comparison) compare(file string, f machine.RecordFile) {

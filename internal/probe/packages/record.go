@@ -104,7 +104,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	}
 	site, own := path.Dir(info), path.Base(info)+"/RECORD"
 	var itself bool
-	c := comparison{h: h, d: d, after: modified(h, info+"/RECORD").Add(settled), byPip: byPip, dirs: map[string]map[string]bool{}}
+	c := comparison{h: h, d: d, after: modified(h, info+"/RECORD").Add(settled), byPip: byPip, dirs: map[string]map[string]bool{}, record: data}
 	for _, f := range machine.ReadRecord(data) {
 		switch {
 		case f.Path == own:

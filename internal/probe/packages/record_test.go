@@ -118,7 +118,7 @@ func TestByteCode(t *testing.T) {
 	header := append([]byte{0xa7, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0}, binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(then.Unix())), 5)...)
 	stale := append(slices.Clone(header[:8]), 0, 0, 0, 0, 5, 0, 0, 0)
 	for name, code := range map[string][]byte{
-		"whole": append(slices.Clone(header), whole...), "cut": append(slices.Clone(header), whole[:30]...), "stale": append(stale, whole[:30]...), "short": header[:9],
+		"whole": append(slices.Clone(header), whole...), "cut": append(slices.Clone(header), whole[:30]...), "stale": append(stale, whole[:30]...), "short": header[:9], "anothers": append(slices.Clone(header), whole[:30]...),
 		"other": append(slices.Clone(header), whole[:30]...),
 	} {
 		tag := map[bool]string{true: "cpython-310", false: "cpython-311"}[name == "other"]
@@ -128,7 +128,7 @@ func TestByteCode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testenv.Write(t, root+"/s/torch-2.15.0.dist-info/RECORD", "torch/whole.py,,\ntorch-2.15.0.dist-info/RECORD,,\n")
+	testenv.Write(t, root+"/s/torch-2.15.0.dist-info/RECORD", "torch/whole.py,,\ntorch/cut.py,,\ntorch-2.15.0.dist-info/RECORD,,\n")
 	d := machine.DistFiles{Info: "/s/torch-2.15.0.dist-info", Installer: "uv"}
 	checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, d.Info, "cpython-311")
 	if want := []string{"/s/torch/__pycache__/cut.cpython-311.pyc"}; !slices.Equal(d.Cut, want) {

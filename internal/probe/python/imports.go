@@ -125,28 +125,30 @@ func workingDir(h *sysroot.Host, e Env, dir string) string {
 // a zip archive there; "" nothing. A package wins; a directory without __init__.py loses to
 // any.
 func moduleIn(h *sysroot.Host, dir, name, tag string) string {
-	files := []string{name + "/__init__.py", name + ".py"}
-	if archive := strings.ToLower(path.Ext(dir)); archive == ".zip" || archive == ".egg" {
-		z, err := zip.OpenReader(h.Real(dir))
-		if err != nil {
-			return ""
-		}
-		defer z.Close()
-		for _, f := range z.File {
-			if slices.Contains(files, f.Name) {
-				return dir + "/" + f.Name
-			}
-		}
-		return ""
+	files := entries(h, dir)
+	switch {
+	case slices.Contains(files, name+"/__init__.py"), h.Exists(dir + "/" + name + "/__init__.py"):
+		return dir + "/" + name + "/__init__.py"
 	}
-	if h.Exists(dir + "/" + files[0]) {
-		return dir + "/" + files[0]
-	}
-	names := xslices.Filter(h.Names(dir), func(n string) bool { return moduleOf(n, tag) == name })
-	for _, n := range xslices.First(names, func(n string) bool { return strings.HasSuffix(n, ".so") }) { // they come before sources
+	modules := xslices.Filter(files, func(n string) bool { return moduleOf(n, tag) == name })
+	slices.Sort(modules)
+	for _, n := range xslices.First(modules, func(n string) bool { return strings.HasSuffix(n, ".so") }) { // they come before sources
 		return dir + "/" + n
 	}
 	return ""
+}
+
+// entries are what lies in a directory, or all files of a zip archive: Python looks into both.
+func entries(h *sysroot.Host, dir string) (names []string) {
+	if archive := strings.ToLower(path.Ext(dir)); archive != ".zip" && archive != ".egg" || h.IsDir(dir) {
+		return h.Unsorted(dir)
+	}
+	z, err := zip.OpenReader(h.Real(dir))
+	if err != nil {
+		return nil
+	}
+	defer z.Close()
+	return text.Each(z.File, func(f *zip.File) string { return f.Name })
 }
 
 // moduleOf is the module that a file of that name is to a Python whose machine code has tag;
@@ -180,12 +182,15 @@ func (e Env) shadow(h *sysroot.Host, dir, name string) *machine.ImportPlace {
 	stem := moduleOf(name, e.tag())
 	module := stem != ""
 	file := path.Join(dir, name) + say.If(!module, "/__init__.py")
-	if !h.Exists(file) {
+	if h.IsDir(dir) && !h.Exists(file) {
 		return nil
 	}
 	stem = cmp.Or(stem, name)
 	own, _ := xslices.Find(dists(h, []string{dir}), func(d Dist) bool { return strings.ReplaceAll(d.Name, "-", "_") == stem })
 	p := &machine.ImportPlace{Path: text.Printable(file), Version: own.Version}
+	if _, version, egg := strings.Cut(strings.TrimSuffix(path.Base(dir), ".egg"), "-"); egg && strings.HasSuffix(dir, ".egg") {
+		p.Version, _, _ = strings.Cut(version, "-py")
+	}
 	if !module {
 		p.Tag = builtFor(h, path.Dir(file), e.tag())
 	}
@@ -208,11 +213,12 @@ func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 	}
 	from := &variables.Origins{Host: h}
 	look := func(dir, place string, by []machine.Origin) {
-		own := slices.Contains(e.Sites, path.Clean(dir)) // then it is Python's library alone that it comes before
+		own := place != machine.InStartFile && slices.Contains(e.Sites, path.Clean(dir)) // then it is Python's library alone that it comes before
 		if !path.IsAbs(dir) || own && place != machine.InPythonPath {
 			return
 		}
-		for _, name := range h.Unsorted(dir) {
+		for _, name := range entries(h, dir) {
+			name = strings.TrimSuffix(name, "/__init__.py")
 			stem := cmp.Or(moduleOf(name, e.tag()), name)
 			if !wanted[stem] || own && !slices.Contains(stdlibOfTorch, stem) || len(out) == sysroot.MaxNamed {
 				continue

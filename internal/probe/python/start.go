@@ -57,7 +57,9 @@ func searchPath(h *sysroot.Host, e *Env) {
 	for _, f := range files {
 		if putsFirst().Match(f.code) {
 			for _, m := range someDir().FindAllSubmatchIndex(f.code, 20) {
-				e.First = append(e.First, pathEntry{string(f.code[m[2]:m[3]]), f.at(m[0])})
+				if dir := string(f.code[m[2]:m[3]]); !slices.Contains(own, dir) {
+					e.First = append(e.First, pathEntry{dir, f.at(m[0])})
+				}
 			}
 		}
 		if strings.HasSuffix(f.name, ".pth") {
@@ -89,7 +91,9 @@ func (e *Env) adds(h *sysroot.Host, f startFile) {
 		switch x.Dir = path.Clean(x.Dir); {
 		case slices.Contains(e.Sites, x.Dir):
 		case h.Exists(x.Dir):
-			e.Sites = append(slices.Clip(e.Sites), x.Dir)
+			if e.Sites = append(slices.Clip(e.Sites), x.Dir); bytes.Contains(f.code, []byte("sys.path[p:p]=")) { // easy_install's
+				e.First = append(e.First, x)
+			}
 		default:
 			e.Gone = append(e.Gone, x)
 		}

@@ -87,8 +87,8 @@ func dynload(h *sysroot.Host, e Env) string {
 	return ""
 }
 
-// Lost are the files of Python's library that torch's imports need and that are not there: a module that is in none of
-// its forms, or one whose byte code was left.
+// Lost are the files of Python's library that torch's imports need and that are not there, or empty: a module that is in
+// none of its forms, or one whose byte code was left.
 func Lost(h *sysroot.Host, e Env) (out []string) {
 	prefix, minor := path.Dir(path.Dir(h.Resolved(e.Python.Path))), version.Minor(e.Python.Version)
 	library, _ := xslices.Find([]string{prefix + "/lib/python" + minor, prefix + "/lib64/python" + minor}, func(dir string) bool { return h.Exists(dir + "/os.py") })
@@ -100,6 +100,8 @@ func Lost(h *sysroot.Host, e Env) (out []string) {
 	for _, name := range stdlibOfTorch {
 		dir := library + "/" + name
 		switch {
+		case has(names, name+".py") && len(h.Bytes(dir+".py", 1)) == 0:
+			out = append(out, dir+".py")
 		case has(names, name+".py"), name == "graphlib" && minor == "3.8":
 		case !has(names, name):
 			out = append(out, dir+".py")
