@@ -37,7 +37,7 @@ func (c *comparison) compare(file string, f machine.RecordFile) {
 	case path.Base(dir) == "bin" && c.h.Root == "" && c.h.OS != "windows" && path.Ext(name) == "" && !c.h.IsProgram(file) &&
 		python.TorchSet().MatchString(c.d.Name):
 		c.d.Closed = append(c.d.Closed, text.Printable(file))
-	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && (isSource(file) || isLibrary(file) || isMetadata(file)):
+	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && judged(file):
 		c.content(file, f)
 	}
 }
@@ -140,19 +140,28 @@ func closes(code []byte) bool {
 		case '\\':
 			i++ // the line goes on
 			continue
-		case '(', '[', '{':
-			open = append(open, b)
-		case ')', ']', '}':
-			if len(open) == 0 || b-open[len(open)-1] > 2 { // each stands one or two after its partner
+		case '(', '[', '{', ')', ']', '}':
+			paired := true
+			if open, paired = bracket(open, b); !paired {
 				return false
 			}
-			open = open[:len(open)-1]
 		}
 		if code[i] != '\n' || len(open) == 0 {
 			bare.WriteByte(code[i])
 		}
 	}
 	return len(open) == 0 && indented(bare.String()) && !bytes.Contains(code, []byte("\n<<<<<<< "))
+}
+
+// bracket opens one, or closes the last of those that are open, where it is of that kind.
+func bracket(open []byte, b byte) ([]byte, bool) {
+	switch {
+	case strings.IndexByte("([{", b) >= 0:
+		return append(open, b), true
+	case len(open) == 0 || b-open[len(open)-1] > 2: // each stands one or two after its partner
+		return open, false
+	}
+	return open[:len(open)-1], true
 }
 
 // indented reports whether lines stand as deep as the blocks that they are in.
@@ -199,6 +208,9 @@ func quoted(code []byte) int {
 	}
 	return 0
 }
+
+// judged reports whether the content of a file counts.
+func judged(file string) bool { return isSource(file) || isLibrary(file) || isMetadata(file) }
 
 // isMetadata reports whether a file describes a distribution: what asks for its version fails where it is empty.
 func isMetadata(file string) bool { return strings.HasSuffix(file, ".dist-info/METADATA") }

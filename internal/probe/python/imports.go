@@ -197,30 +197,37 @@ func (e Env) shadow(h *sysroot.Host, dir, name string) *machine.ImportPlace {
 	return p
 }
 
-// Shadows are files of the project, or of PYTHONPATH, that Python would import in place of
-// a module of its library, or of a package, that torch imports.
-func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
+// hideable are the modules that torch imports, of Python's library and, unless that alone is
+// meant, of packages.
+func (e Env) hideable(library bool) map[string]bool {
 	wanted := map[string]bool{}
-	for _, d := range e.Dists {
-		wanted[strings.ReplaceAll(d.Name, "-", "_")] = false
+	for _, name := range stdlibOfTorch {
+		wanted[name] = true
+	}
+	if library {
+		return wanted
 	}
 	for name := range Needs(e.Dists, "torch") {
 		wanted[strings.ReplaceAll(name, "-", "_")] = true
 	}
 	wanted["numpy"], wanted["torch"] = true, false // torch itself is told apart
-	for _, name := range stdlibOfTorch {
-		wanted[name] = true
-	}
+	return wanted
+}
+
+// Shadows are files of the project, or of PYTHONPATH, that Python would import in place of
+// a module of its library, or of a package, that torch imports.
+func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
 	from := &variables.Origins{Host: h}
 	look := func(dir, place string, by []machine.Origin) {
 		own := place != machine.InStartFile && slices.Contains(e.Sites, path.Clean(dir)) // then it is Python's library alone that it comes before
 		if !path.IsAbs(dir) || own && place != machine.InPythonPath {
 			return
 		}
+		wanted := e.hideable(own)
 		for _, name := range entries(h, dir) {
 			name = strings.TrimSuffix(name, "/__init__.py")
 			stem := cmp.Or(moduleOf(name, e.tag()), name)
-			if !wanted[stem] || own && !slices.Contains(stdlibOfTorch, stem) || len(out) == sysroot.MaxNamed {
+			if !wanted[stem] || len(out) == sysroot.MaxNamed {
 				continue
 			}
 			if p := e.shadow(h, dir, name); p != nil {
