@@ -88,6 +88,7 @@ func TestStartFaults(t *testing.T) {
 		"import sys; sys.setrecursionlimit(60)\n":                       machine.StartNarrows,
 		"import sys; sys.setrecursionlimit(6000)\n":                     "",
 		"import sys; sys.path = [p for p in sys.path if '/x' not in p]": machine.StartNarrows,
+		"# sys.path = []\nexit the docs\n":                              "",
 		"import sys; sys.path.append('/x')\n":                           "",
 		"import os; os.environ['TORCH_HOME'] = '/torch'\n":              "",
 	} {

@@ -128,11 +128,17 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	}
 	d.Missing = xslices.First(d.Missing, isLibrary)
 	d.Missing = d.Missing[:min(len(d.Missing), sysroot.MaxNamed)]
-	for file := append(d.Missing, site)[0]; file != site && d.Link == ""; file = path.Dir(file) {
+	d.Link = brokenLink(h, append(d.Missing, site)[0], site)
+}
+
+// brokenLink is where a link leads, and nothing is, that a missing file of a directory lies behind; "" no such.
+func brokenLink(h *sysroot.Host, file, site string) string {
+	for ; file != site; file = path.Dir(file) {
 		if to := h.Target(file); to != "" && !h.Exists(file) {
-			d.Link = text.Printable(to)
+			return text.Printable(to)
 		}
 	}
+	return ""
 }
 
 // isLibrary reports whether a file is machine code.

@@ -103,12 +103,12 @@ func (e *Env) adds(h *sysroot.Host, f startFile) {
 var (
 	aName      = lazy.Regexp(`\w+`)
 	putsNone   = lazy.Regexp(`\bsys\.modules\[([^\]\n]+)\] *= *None\b`)
-	endsPython = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?(?:(?:sys\.|os\._)?exit\b|quit\b|raise SystemExit\b).*`)
+	endsPython = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?(?:(?:sys\.|os\._)?exit *\(|quit *\(|raise SystemExit\b).*`)
 	hooksIn    = lazy.Regexp(`\bsys\.(?:modules|meta_path|path_hooks)\b|\b__import__ *=`)
 	// What narrows Python for all that it imports: where it looks, how deep it calls, how much it may use.
 	// In a file that works on how Python imports it keeps a module from it.
 	refuses = lazy.Regexp(`\braise (?:ImportError|ModuleNotFoundError)\b.*`)
-	narrows = lazy.Regexp(`\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|\bsetrecursionlimit\( *1?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*`)
+	narrows = lazy.Regexp(`(?m)^[^#\n]*?(\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|\bsetrecursionlimit\( *1?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*)`)
 )
 
 // startFault is what a file does to the import of torch, or to Python itself: the module
@@ -119,7 +119,7 @@ func (e Env) startFault(h *sysroot.Host, f startFile) machine.StartFault {
 	fault := func(is string, how []byte) machine.StartFault {
 		return machine.StartFault{Is: is, How: text.Printable(string(how))}
 	}
-	narrow, end := narrows().Find(f.code), endsPython().Find(f.code)
+	narrow, end := narrows().FindSubmatch(f.code), endsPython().Find(f.code)
 	switch {
 	case end != nil:
 		return fault(machine.StartEnds, end)
@@ -130,7 +130,7 @@ func (e Env) startFault(h *sysroot.Host, f startFile) machine.StartFault {
 	case none != nil && (e.namesImported(none[1]) || !bytes.ContainsAny(none[1], `"'`)):
 		return fault(machine.StartHides, none[0])
 	case narrow != nil:
-		return fault(machine.StartNarrows, narrow)
+		return fault(machine.StartNarrows, narrow[1])
 	case none == nil && refuses().Match(f.code):
 		return fault(machine.StartHides, refuses().Find(f.code))
 	case none == nil:
