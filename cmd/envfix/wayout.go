@@ -29,7 +29,7 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 		return err
 	}
 	if ownDefault(away.Index) != "" { // what it gives instead would come from there, too
-		return besideIndex(err, func() (string, string) { return "", "" })
+		return besideIndex(err, nothingInstead)
 	}
 	other := f
 	other.made.wish.OnlyIndex = "default"
@@ -37,7 +37,7 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 	answers := unmade == nil && refusal(p) == nil
 	if answers && !saved && (f.yes || canAsk()) && !olderTorch(p.Torch, was.Installs().Torch) {
 		fmt.Fprintf(stderr(), "envfix: %s\nenvfix: so all comes from the default index, by another plan:\n\n", ui.Clean(away.Text))
-		return other.oneRound(ctx, p, false)
+		return besideIndex(other.oneRound(ctx, p, false), nothingInstead)
 	}
 	return besideIndex(err, func() (string, string) {
 		if answers {
@@ -82,6 +82,8 @@ func (f lockCall) wayOut(t *team.Team, old *lock.Lock, err error) error {
 		return "all from the default index (" + strings.Join(chosen, "; ") + ")", ""
 	})
 }
+
+func nothingInstead() (takes, besides string) { return "", "" }
 
 // besideIndex is an error with the ways past an index that cannot be reached: what the
 // default index gives instead ("" nothing), another hint, and a mirror.

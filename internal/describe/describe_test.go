@@ -36,6 +36,7 @@ func TestWords(t *testing.T) {
 		{words: Machine{OS: "macos", Arch: "x86_64"}, os: "macos", none: true},
 		{words: Machine{Driver: "12.8"}, says: "CUDA version", wrong: true},
 		{words: Machine{GPUs: []string{"RTX 3050 --os windows"}}, says: `leave "os windows" out`, wrong: true},
+		{words: Machine{GPUs: []string{"RTX 3060 --driver 546.33"}}, says: "the quotes end too late: `--gpu \"RTX 3060\" --driver 546.33`", wrong: true},
 		{words: Machine{GPUs: []string{"RTX 4090 banana"}}, says: `leave "banana" out`, wrong: true},
 		{words: Machine{GPUs: []string{"rtx 4090ti"}}, os: "linux", says: `NVIDIA GeForce RTX 4090 for "rtx 4090ti"`},
 		{words: Machine{GPUs: []string{"GH200 Grace Hopper"}}, os: "linux"},

@@ -123,7 +123,9 @@ func (d Machine) Usual() []string {
 func unknownGPU(name string, nearest []string) *fail.Error {
 	f := fail.Wrong(fmt.Sprintf("no GPU is known by the name %q", text.Clip(name, 60)),
 		"`--gpu 8.6` names it by its compute capability, which https://developer.nvidia.com/cuda-gpus lists")
-	if len(nearest) > 0 {
+	if card, flags, mixed := strings.Cut(name, " --"); mixed {
+		f.Hints = []string{fmt.Sprintf("the quotes end too late: `--gpu %q --%s`", text.Clip(card, 60), text.Clip(flags, 60))}
+	} else if len(nearest) > 0 {
 		f.Details = []string{"nearest: " + strings.Join(nearest, ", ")}
 	}
 	return f
