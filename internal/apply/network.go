@@ -55,7 +55,7 @@ var faults = []fault{
 		code: fail.Busy, hint: "another package manager runs; wait until it is done, then `envfix apply --resume`"},
 	{words: []string{"the network was disabled"}, // uv --offline
 		what: "it is not in uv's cache, and `--offline` uses no network",
-		hint: "drop `--offline`, or have `envfix lock bundle` bring the files from where there is a network"},
+		hint: "drop `--offline`, or try `--only-index default`, whose files may be there, or have `envfix lock bundle` bring the files from where there is a network"},
 	{words: []string{"proxy authentication required", "proxy authorization required"},
 		what: "the proxy wants a user name and a password",
 		hint: "`export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT`: envfix passes it on, and prints and stores it nowhere"},
