@@ -40,6 +40,11 @@ func TestEmptyContainer(t *testing.T) {
 	if r := Examine(know.Embedded(), read.FromMachine(h)); len(r.Findings) == 0 || !strings.Contains(strings.Join(r.Findings[0].Fix, " "), "Accelerator") {
 		t.Errorf("a notebook of Kaggle: %+v", r.Findings)
 	}
+	bare := read.FromMachine(machine.Machine{Platform: h.Platform, Env: h.Env}) // nor a torch
+	bare.Around = &machine.Around{}
+	if r := Examine(know.Embedded(), bare); len(r.Findings) == 0 || r.Findings[0].Check != "PY002" || !strings.Contains(strings.Join(r.Findings[0].Fix, " "), "Accelerator") {
+		t.Errorf("a notebook of Kaggle without torch: %+v", r.Findings)
+	}
 	h.Installed[0].Version, h.Installed[0].CUDA = "2.9.1+cpu", new("")
 	if r := Examine(know.Embedded(), read.FromMachine(h)); r.Verdict != Healthy {
 		t.Errorf("a CPU build: %v", checksOf(r))

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -48,6 +49,9 @@ func noTorch(e *evidence.Evidence, out *evidence.Findings) {
 				Do("`envfix plan` says why, and what would help")
 		default:
 			f.Do("`envfix plan` shows what comes first on this machine")
+		}
+		if host, way := e.Machine.Lent(); host != "" && len(e.Machine.GPUs) == 0 {
+			f.Do(append(slices.Clone(f.Fix), "this "+host+" has no GPU: "+way)...)
 		}
 		if e.Machine.Platform.Environment == machine.HPCLogin && len(e.Machine.GPUs) == 0 {
 			f.Says("no torch in this environment, and this is a cluster's login node: the GPUs are in other nodes").

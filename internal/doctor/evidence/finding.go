@@ -188,12 +188,6 @@ func (o *Findings) DenyAt(at read.Evidence, checks ...string) {
 	})
 }
 
-// Calm takes back all that others found, and says that nothing is wrong.
-func (o *Findings) Calm(text string, at ...read.Evidence) {
-	o.denied = append(o.denied, func(*Finding) bool { return true })
-	o.Find("PERF019", Proven, at...).Say(text).Do("nothing to do").As(know.Note)
-}
-
 // Found is what was found so far; a rule that is asked after the others reads it.
 type Found []*Finding
 
