@@ -1,12 +1,10 @@
 package resolver
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
-	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
@@ -77,36 +75,6 @@ func (q packages) cudaOfNeighbours(e *matrix.Extension) (cuda string, linked boo
 func major(v string) string {
 	m, _, _ := strings.Cut(v, ".")
 	return m
-}
-
-// limitOfRead says why an older release whose libraries nobody read is no way round the
-// torch that a newer one, which was read, does not load beside; "" it may load. What is
-// compiled against torch loads beside few releases, whatever floor its metadata declares.
-func (q packages) limitOfRead(e *matrix.Extension, b *matrix.Build) string {
-	if e.OS == "" || e.Fails != "import" || e.Proof == matrix.ByWheel || len(e.TorchLabels) > 0 || ends(e.Torch) {
-		return ""
-	}
-	_, newer := q.neighbours(e, func(o *matrix.Extension) bool { return o.Proof == matrix.ByWheel && ends(o.Torch) })
-	if newer == nil || newer.Version.Compare(e.Version) <= 0 || q.a.p.cache.admits(newer.Torch, b.Release.Torch) {
-		return ""
-	}
-	torch := b.Release.Torch
-	if !slices.ContainsFunc(q.a.p.m.Releases, func(r *matrix.Release) bool {
-		return r.Torch.Compare(torch) < 0 && q.a.p.cache.admits(newer.Torch, r.Torch)
-	}) {
-		return "" // the newer one is for newer releases of torch
-	}
-	return fmt.Sprintf("was not read, and %s, which was, needs torch%s", newer.Version, newer.Torch)
-}
-
-// ends reports whether a specifier ends at some version: >=2.0 does not.
-func ends(s version.Specifier) bool {
-	for clause := range strings.SplitSeq(s.String(), ",") {
-		if clause = strings.TrimSpace(clause); clause != "" && !strings.HasPrefix(clause, ">") && !strings.HasPrefix(clause, "!=") {
-			return true
-		}
-	}
-	return false
 }
 
 // missingFor says which GPU in use a wheel has no code for.

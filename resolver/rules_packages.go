@@ -362,7 +362,7 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 	case !q.a.p.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
 	}
-	if why := cmp.Or(q.limitOfRead(e, b), q.a.unmetNeed(e.Package, e.Version, b), q.noneToInstall(e)); why != "" {
+	if why := cmp.Or(q.a.unmetNeed(e.Package, e.Version, b), q.noneToInstall(e)); why != "" {
 		return why
 	}
 	switch {
