@@ -1,16 +1,22 @@
 package resolver
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
 	"math/rand"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/matrix"
 )
+
+// drawSeed repeats a draw that failed.
+var drawSeed = flag.Int64("draw", 0, "the seed of TestJudgeWheels; 0: a new one each time")
 
 // TestJudgeWheels draws releases of packages whose wheels were read, and machines, and holds
 // what is chosen against the facts of the bytes: the torch and the CUDA that the wheel
@@ -31,7 +37,9 @@ func TestJudgeWheels(t *testing.T) {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	rnd := rand.New(rand.NewSource(33))
+	seed := cmp.Or(*drawSeed, time.Now().UnixNano())
+	t.Logf("`go test ./resolver -run TestJudgeWheels -draw %d` repeats this draw", seed)
+	rnd := rand.New(rand.NewSource(seed))
 	chosen := 0
 	for range 200 {
 		key := keys[rnd.Intn(len(keys))]
