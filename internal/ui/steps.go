@@ -315,6 +315,9 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		hints = append(hints, n.Change+say.Either(n.Change == "torch "+n.Torch, " fits, ", ": then ")+gives(n))
 	}
 	for _, a := range p.Alternatives {
+		if _, rest, _ := strings.Cut(a, " "); slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return strings.HasSuffix(r.Text, rest) }) {
+			continue // said above, of one release
+		}
 		hints = append(hints, say.If(len(hints) > 0, "or ")+a)
 	}
 	return text, details, hints
