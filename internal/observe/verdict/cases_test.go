@@ -111,6 +111,18 @@ var elsewhere = []ruleCase{
 		p.Page.StepP50 = 0.001
 		p.Batch.Shape[0] = 1
 	}, "tiny_batch no_gpu", []string{"would hold a GPU back"}},
+	{"a copy of the model that is averaged by hand", func(t *Trace) {
+		onCPU(t)
+		looked(t, "python", 0.2, Spot{At: "t.py:19", Func: "update_ema", Call: "copy.deepcopy"})
+		w := lead(t).Where
+		w.Top = append(w.Top, Spot{At: "t.py:21", Func: "update_ema", Part: "between", N: w.Seen / 4}, Spot{At: "t.py:29", Func: "train", Part: "forward", N: w.Seen / 2})
+	}, "python_bound no_gpu", []string{"45 % of the time", "copy.deepcopy (t.py:19)"}},
+	{"a loop that does a little of both", func(t *Trace) {
+		onCPU(t)
+		looked(t, "python", 0.15, Spot{At: "t.py:19", Func: "train", Call: "random.choices"})
+		w := lead(t).Where
+		w.Top = append(w.Top, Spot{At: "t.py:21", Func: "train", Part: "between", N: w.Seen / 4}, Spot{At: "t.py:29", Func: "train", Part: "forward", N: w.Seen / 2})
+	}, "no_gpu", nil},
 	{"a policy that reads each of its actions", func(t *Trace) {
 		onCPU(t)
 		b := lead(t).Burst

@@ -127,9 +127,12 @@ func (k work) judge(f *facts) *Finding {
 		return nil
 	}
 	seen := w.part(k.part)
+	if k.part == "gc" || k.part == "python" {
+		seen = f.share(k.part)
+	}
 	where, places := w.at(k.part)
 	if k.part == "gc" { // Python tells where
-		where, places, seen = at(w.GCAt, ""), []string{w.GCAt}, f.share(k.part)
+		where, places = at(w.GCAt, ""), []string{w.GCAt}
 	}
 	x := f.spends(k.verdict, f.share(k.part), k.cut, places)
 	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (by %d looks, ± %.0f %%)", f.idleWords(), pct(seen), k.does, where, w.Count, math.Ceil(100*w.err(seen)))
@@ -177,6 +180,8 @@ func (f *facts) share(part string) float64 {
 	switch {
 	case part == "gc" && w.GC > 0: // measured, so looks that come late where C holds the GIL do not matter
 		return min(1, float64(w.GC)*(1+f.perCPU())/float64(w.Seen))
+	case part == "python" && f.probe().Page.Steps > 0:
+		return w.part(part) + w.along()
 	case part == "copy" && !f.idle.ok,
 		part == "between" && (f.probe().Page.Steps == 0 || w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
 		return 0 // a model may be no module, and its loss as large; without steps all is one work
@@ -184,6 +189,21 @@ func (f *facts) share(part string) float64 {
 		return w.part(part) * f.idle.v
 	}
 	return w.part(part)
+}
+
+// along is the share of tensors' work in functions of the job's own that do much that is
+// none, and no step of the training: an average of weights over a copy of the model.
+func (w *Where) along() float64 {
+	n := 0
+	for _, s := range w.Top {
+		same := func(least int, parts ...string) bool {
+			return slices.ContainsFunc(w.Top, func(o Spot) bool { return o.Func == s.Func && o.N >= least && slices.Contains(parts, o.Part) })
+		}
+		if s.Part == "between" && same(w.Seen/10, "python") && !same(0, launchParts[1:]...) {
+			n += s.N
+		}
+	}
+	return float64(n) / float64(w.Seen)
 }
 
 // fed bounds what reading ahead can bring: whoever fetches needs a processor. This
