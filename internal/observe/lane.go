@@ -112,9 +112,6 @@ func writeProbe(home string) (string, error) {
 	}
 	dir := filepath.Join(home, fmt.Sprintf("probe-%.8x", sum.Sum(nil)))
 	for _, d := range []string{dir, filepath.Join(dir, "__pycache__")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return "", err
-		}
 		if err := private(d); err != nil {
 			return "", err
 		}
@@ -154,10 +151,9 @@ func (l *lane) changed(seen *int64) bool {
 	if err != nil {
 		return false
 	}
-	at := st.ModTime().UnixNano()
 	old := *seen
-	*seen = at
-	return at != old
+	*seen = st.ModTime().UnixNano()
+	return *seen != old
 }
 
 func (l *lane) remove() { os.RemoveAll(l.dir) }

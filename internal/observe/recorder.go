@@ -147,8 +147,7 @@ func (r *Recorder) Trace() *verdict.Trace {
 	}
 	t := &verdict.Trace{Format: verdict.Format, Seconds: r.since(time.Now()), Host: r.host, GPUs: r.g.finish(), Frames: frames, Processes: r.w.finish()}
 	t.Host.MemoryPeak = r.w.peak
-	t.Notes = append(t.Notes, r.notes...)
-	t.Notes = append(t.Notes, r.limits(t)...)
+	t.Notes = append(append(t.Notes, r.notes...), r.limits(t)...)
 	return t
 }
 

@@ -114,14 +114,10 @@ func (w *watcher) add(pid int) {
 	if age := sinceBoot() - float64(s.Start)/proc.Ticks; age > 0 {
 		p.born = now.Add(-time.Duration(age * float64(time.Second)))
 	}
-	if !w.own {
-		p.firstCPU = s.CPU
-	}
 	p.lastCPU = s.CPU
 	p.rename(s.Name, w.secrets)
-	p.firstDelay = p.delay(w.buf[:])
-	if w.own {
-		p.firstDelay = 0
+	if !w.own {
+		p.firstCPU, p.firstDelay = s.CPU, p.delay(w.buf[:])
 	}
 	w.procs[pid], w.pages = p, 0
 }

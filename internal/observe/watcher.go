@@ -93,9 +93,7 @@ func (p *watched) delay(buf []byte) float64 {
 func (w *watcher) look(now time.Time) (cpu float64, rss int64) {
 	second := int(now.Sub(w.begun) / time.Second)
 	slow := second > w.seconds
-	if slow {
-		w.seconds = second
-	}
+	w.seconds = max(w.seconds, second)
 	if slow || second < watchClosely {
 		w.tree(slow && (second < watchClosely || second%5 == 0))
 	}

@@ -287,9 +287,6 @@ func died(f *facts) *Finding {
 	} else if f.lead.Probe != nil {
 		when = "before its first step"
 	}
-	fix := "PYTHONFAULTHANDLER=1 prints the line that ran"
-	if f.t.Signal == "KILL" {
-		fix = "`dmesg` names what the kernel killed for want of memory"
-	}
+	fix := say.Either(f.t.Signal == "KILL", "`dmesg` names what the kernel killed for want of memory", "PYTHONFAULTHANDLER=1 prints the line that ran")
 	return f.finding(Died, medium, numbers{"signal": f.t.Signal}, fmt.Sprintf("the job was ended by SIG%s %s: %s", f.t.Signal, when, what), fix)
 }

@@ -316,10 +316,7 @@ func (p *Probe) params() (all, cpu, fp32 int64) {
 
 // visible is CUDA_VISIBLE_DEVICES as the job saw it; nil: not set.
 func (f *facts) visible() *string {
-	if v := f.probe().Visible; v != nil {
-		return v
-	}
-	return f.t.Host.Visible
+	return cmp.Or(f.probe().Visible, f.t.Host.Visible)
 }
 
 // hidden reports whether CUDA_VISIBLE_DEVICES hides every GPU: empty, or an

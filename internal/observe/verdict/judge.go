@@ -159,8 +159,8 @@ func Judge(t *Trace) Report {
 }
 
 func noGPU(f *facts) Finding {
-	text := "no GPU was seen on this machine: NVML found none and the job opened none"
-	text += say.If(f.t.Host.Visible != nil && hidden(f.t.Host.Visible), "; CUDA_VISIBLE_DEVICES hides whatever there may be")
+	text := "no GPU was seen on this machine: NVML found none and the job opened none" +
+		say.If(f.t.Host.Visible != nil && hidden(f.t.Host.Visible), "; CUDA_VISIBLE_DEVICES hides whatever there may be")
 	x := Finding{Verdict: NoGPU, Confidence: high, Text: text + outside(f), Evidence: f.evidence(),
 		Fix: []string{"`envfix doctor` looks for a GPU that the driver does not show"}}
 	if d := f.t.Doctor; d != nil {

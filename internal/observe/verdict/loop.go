@@ -46,9 +46,6 @@ func loaderBound(f *facts) *Finding {
 	for k, v := range why.numbers {
 		x.Evidence[k] = round(v)
 	}
-	if f.noGPU && l.v < 0.5 {
-		x.Confidence = medium
-	}
 	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s %s (num_workers=%d%s)%s",
 		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(x.Evidence))
 	f.promise(x, step, f.stepAtBest(why.kind))
@@ -167,10 +164,7 @@ func (f *facts) batchSize() int {
 // optimizer's step.
 func (f *facts) passTypical() float64 {
 	b, _ := f.burst()
-	if p := f.probe().Page.StepP50; p > 0 {
-		return p / b.perStep()
-	}
-	return f.step().v / b.perStep()
+	return cmp.Or(f.probe().Page.StepP50, f.step().v) / b.perStep()
 }
 
 // pass is the word for one forward and backward pass: a step, or a batch of several.

@@ -1,6 +1,9 @@
 package verdict
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A GPUReport is one GPU in the report. A missing number was not measurable;
 // it is never printed as 0.
@@ -97,9 +100,7 @@ func processReports(f *facts) []ProcessReport {
 				r.Passes = round(b.Burst.perStep())
 			}
 			r.Parts, r.Unit = b.parts(), b.Page.Unit
-			if b.Where != nil {
-				r.Looks = b.Where.Count
-			}
+			r.Looks = cmp.Or(b.Where, &Where{}).Count
 			if b.Page.Step > 0 && b.Page.Batches > 0 {
 				r.Load = known(min(1, b.Page.Load/b.Page.Step)).ptr()
 			}
