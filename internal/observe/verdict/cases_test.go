@@ -123,6 +123,13 @@ var elsewhere = []ruleCase{
 		w := lead(t).Where
 		w.Top = append(w.Top, Spot{At: "t.py:21", Func: "train", Part: "between", N: w.Seen / 4}, Spot{At: "t.py:29", Func: "train", Part: "forward", N: w.Seen / 2})
 	}, "no_gpu", nil},
+	{"a batch of half a millisecond, on a busy machine", func(t *Trace) {
+		onCPU(t)
+		p := lead(t)
+		p.Page.Load, p.Page.LoadCPU, p.Page.LoadSeen, p.Page.Warm = 0.35*p.Page.Step, 0.2, 1, uint64(p.Page.Step/0.007)
+		p.Loaders = []Loader{{Where: "t.py:4"}}
+		t.Processes[0].LoopCPU, t.Processes[0].LoopWall, t.Processes[0].Delay = 20, 100, 80
+	}, "no_gpu", nil},
 	{"a policy that reads each of its actions", func(t *Trace) {
 		onCPU(t)
 		b := lead(t).Burst

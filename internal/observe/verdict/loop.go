@@ -38,7 +38,8 @@ func loaderBound(f *facts) *Finding {
 	p, ld, why := f.probe().Page, f.loader(), f.loading()
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
 	idlers := ld.Workers > 0 && slices.Contains([]string{handover, waiting}, why.kind) // workers that do nothing
-	if why.kind == handover && !f.idle.ok && wait < costsNothing || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
+	quick := !f.idle.ok && wait*(1-f.queued([]*Process{f.lead})) < costsNothing
+	if quick && (why.kind == handover || why.kind == computing && l.v < 0.5) || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
 		return nil
 	}
 	x := f.finding(LoaderBound, f.sure(high), numbers{"wait_ms": round(wait * 1e3), "workers": ld.Workers, "loader_does": why.kind}, "")
