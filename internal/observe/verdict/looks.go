@@ -61,7 +61,7 @@ var aside = []string{"saving", "logging", "metrics", "evaluation", "python"}
 
 // looks are those at the loop of the leading process; nil where there were too few.
 func (f *facts) looks() *Where {
-	if w := f.probe().Where; w != nil && (w.Count >= looksEnough || 2*w.GC > w.Seen) && len(w.Parts) > 0 && w.Seen > 0 {
+	if w := f.probe().Where; w != nil && (w.Count >= looksEnough || f.collecting(w) > 0.5) && len(w.Parts) > 0 && w.Seen > 0 {
 		return w
 	}
 	return nil
@@ -126,13 +126,10 @@ func (k work) judge(f *facts) *Finding {
 	if w == nil || !f.waits() || w.surely(f.share(k.part)) < k.least || k.part == "data" && f.world() > 1 && w.part(k.part) < 0.5 {
 		return nil
 	}
-	seen := w.part(k.part)
-	if k.part == "gc" || k.part == "python" {
-		seen = f.share(k.part)
-	}
+	seen := max(w.part(k.part), f.share(k.part))
 	where, places := w.at(k.part)
 	if k.part == "gc" { // Python tells where
-		where, places = at(w.GCAt, ""), []string{w.GCAt}
+		where, places, seen = at(w.GCAt, ""), []string{w.GCAt}, f.share(k.part)
 	}
 	x := f.spends(k.verdict, f.share(k.part), k.cut, places)
 	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (by %d looks, ± %.0f %%)", f.idleWords(), pct(seen), k.does, where, w.Count, math.Ceil(100*w.err(seen)))
@@ -171,6 +168,12 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 	return x
 }
 
+// collecting is the collector's share of the loop: measured, so looks that come late
+// where C holds the GIL do not matter.
+func (f *facts) collecting(w *Where) float64 {
+	return min(1, float64(w.GC)*(1+f.perCPU())/float64(max(w.Seen, 1)))
+}
+
 // share is a part's share of the loop's time; the collector's counts where it comes often.
 func (f *facts) share(part string) float64 {
 	w := f.looks()
@@ -178,8 +181,8 @@ func (f *facts) share(part string) float64 {
 		return 0
 	}
 	switch {
-	case part == "gc" && w.GC > 0: // measured, so looks that come late where C holds the GIL do not matter
-		return min(1, float64(w.GC)*(1+f.perCPU())/float64(w.Seen))
+	case part == "gc" && w.GC > 0:
+		return f.collecting(w)
 	case part == "python" && f.probe().Page.Steps > 0:
 		return w.part(part) + w.along()
 	case part == "copy" && !f.idle.ok,
