@@ -143,10 +143,9 @@ func (g *gpuLane) finish() []verdict.GPU {
 
 func tenantOf(pid int) verdict.Tenant {
 	p := proc.Self.Of(pid)
-	t := verdict.Tenant{PID: pid}
+	t := verdict.Tenant{PID: pid, Name: text.Clip(p.Name(), 40)}
 	if uid, ok := proc.Owner(string(p)); ok {
 		t.User = userName(uid)
 	}
-	t.Name = text.Clip(p.Name(), 40)
 	return t
 }

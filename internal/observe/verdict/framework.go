@@ -70,17 +70,8 @@ func placeOf(l Loader, transformers bool) string {
 // setLoader says how to give the loader other arguments, in the words of the
 // library that makes it, at the user's own line.
 func (f *facts) setLoader(l Loader, args ...[2]string) []string {
-	switch { // more workers read the same again, or nothing
-	case l.Stream && l.Files == 1:
-		return []string{"the data set is a stream of one file, which one worker reads: store it in several"}
-	case l.Stream && !l.Divided:
-		return []string{"the data set is a stream, and each worker would read all of it: divide it first, " +
-			"by torch.utils.data.get_worker_info() or split_dataset_by_node"}
-	case l.Held != "" || l.Anew:
-		return []string{say.Either(l.Held != "",
-			"the data set holds an open "+l.Held+", which forked workers would share: open it in the worker, at its first sample",
-			"workers run the script's body again here: put that below if __name__ == \"__main__\":, and keep lambdas out of the data set") +
-			"; then DataLoader(…, " + joined(args) + ")"}
+	if why := l.bars("; then DataLoader(…, " + joined(args) + ")"); why != "" {
+		return []string{why}
 	}
 	if l.Changes { // workers that stay would keep the data set as it was
 		args = xslices.Filter(args, func(a [2]string) bool { return a[0] != "persistent_workers" })
@@ -104,6 +95,21 @@ func (f *facts) setLoader(l Loader, args ...[2]string) []string {
 		return []string{w.name + " loads within the loop on a CPU, whatever " + w.words["num_workers"] + "= says; on a GPU: " + out}
 	}
 	return []string{out}
+}
+
+// bars says what more workers would break, and what to do before them.
+func (l Loader) bars(then string) string {
+	switch {
+	case l.Stream && l.Files == 1:
+		return "the data set is a stream of one file, which one worker reads: store it in several"
+	case l.Stream && !l.Divided:
+		return "the data set is a stream, and each worker would read all of it: divide it first, by torch.utils.data.get_worker_info() or split_dataset_by_node"
+	case l.Held != "":
+		return "the data set holds an open " + l.Held + ", which forked workers would share: open it in the worker, at its first sample" + then
+	case l.Anew:
+		return "workers run the script's body again here: put that below if __name__ == \"__main__\":, and keep lambdas out of the data set" + then
+	}
+	return ""
 }
 
 // mixed says how to use the tensor cores.

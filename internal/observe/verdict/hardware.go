@@ -137,11 +137,8 @@ func fp32NoTensorCores(f *facts) *Finding {
 		return nil // no GPU computes, or it has time to spare: faster products would not help yet
 	}
 	old := func(i int) bool { return f.t.GPUs[i].SM.Major < 8 } // or unknown: the study abstains then
-	if slices.ContainsFunc(f.used, old) || p.Matrices > 0 && 2*p.Matrices < all {
-		return nil
-	}
 	te := f.mean(sum.tensor)
-	if te.ok && te.v >= 5 {
+	if slices.ContainsFunc(f.used, old) || p.Matrices > 0 && 2*p.Matrices < all || te.ok && te.v >= 5 {
 		return nil
 	}
 	x := f.finding(FP32NoTensorCores, medium, numbers{"parameters_fp32": fp32, "matmul_precision": p.Matmul},

@@ -273,8 +273,11 @@ func (f *facts) stepAtBest(kind string) float64 {
 			best = max(best, (f.core().v+f.workerCPU())*step/cpus)
 		}
 		if ld.Workers == 0 { // who serves the data does so one at a time
-			best = max(best, f.producing()*step)
+			best = max(best, producing(f)*step)
 		}
+	}
+	if kind == computing && best*worthIt > step {
+		return step
 	}
 	return max(best, 0.01*step)
 }

@@ -61,7 +61,7 @@ var aside = []string{"saving", "logging", "metrics", "evaluation", "python"}
 
 // looks are those at the loop of the leading process; nil where there were too few.
 func (f *facts) looks() *Where {
-	if w := f.probe().Where; w != nil && (w.Count >= looksEnough || f.collecting(w) > 0.5) && len(w.Parts) > 0 && w.Seen > 0 {
+	if w := f.probe().Where; w != nil && (w.Count >= looksEnough || w.collecting(f.perCPU()) > 0.5) && len(w.Parts) > 0 && w.Seen > 0 {
 		return w
 	}
 	return nil
@@ -170,8 +170,8 @@ func (f *facts) spends(id string, share, cut float64, places []string) *Finding 
 
 // collecting is the collector's share of the loop: measured, so looks that come late
 // where C holds the GIL do not matter.
-func (f *facts) collecting(w *Where) float64 {
-	return min(1, float64(w.GC)*(1+f.perCPU())/float64(max(w.Seen, 1)))
+func (w *Where) collecting(perCPU float64) float64 {
+	return min(1, float64(w.GC)*(1+perCPU)/float64(max(w.Seen, 1)))
 }
 
 // share is a part's share of the loop's time; the collector's counts where it comes often.
@@ -182,13 +182,13 @@ func (f *facts) share(part string) float64 {
 	}
 	switch {
 	case part == "gc" && w.GC > 0:
-		return f.collecting(w)
-	case part == "python" && f.probe().Page.Steps > 0:
+		return w.collecting(f.perCPU())
+	case part == "python":
 		return w.part(part) + w.along()
 	case part == "copy" && !f.idle.ok,
 		part == "between" && (f.probe().Page.Steps == 0 || w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
 		return 0 // a model may be no module, and its loss as large; without steps all is one work
-	case (part == "copy" || part == "sync") && f.idle.ok: // while the loop waits for a GPU that works, nothing is lost
+	case f.idle.ok && slices.Contains([]string{"copy", "sync"}, part): // while the loop waits for a GPU that works, nothing is lost
 		return w.part(part) * f.idle.v
 	}
 	return w.part(part)
@@ -213,7 +213,7 @@ func (w *Where) along() float64 {
 // loop's own share stays, and what computes now computes on the processors that are left.
 func (f *facts) fed(share float64) float64 {
 	s, spare := f.step().v, f.t.Host.Allowed()/float64(f.world())-1
-	producers := f.producing() * s
+	producers := producing(f) * s
 	if c := f.core(); c.ok && c.v > otherBusy {
 		producers += share * s
 	}
@@ -221,7 +221,7 @@ func (f *facts) fed(share float64) float64 {
 }
 
 // producing is how many cores the job's other processes use.
-func (f *facts) producing() (cores float64) {
+func producing(f *facts) (cores float64) {
 	for i := range f.t.Processes {
 		if p := &f.t.Processes[i]; p != f.lead && p.Wall > 0 {
 			cores += p.CPU / p.Wall

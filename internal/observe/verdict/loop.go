@@ -39,7 +39,7 @@ func loaderBound(f *facts) *Finding {
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
 	idlers := ld.Workers > 0 && slices.Contains([]string{handover, waiting}, why.kind) // workers that do nothing
 	quick := !f.idle.ok && wait*(1-f.queued([]*Process{f.lead})) < costsNothing
-	if quick && (why.kind == handover || why.kind == computing && l.v < 0.5) || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
+	if quick && l.v < map[string]float64{handover: 2, computing: 0.5}[why.kind] || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
 		return nil
 	}
 	x := f.finding(LoaderBound, f.sure(high), numbers{"wait_ms": round(wait * 1e3), "workers": ld.Workers, "loader_does": why.kind}, "")
@@ -50,12 +50,11 @@ func loaderBound(f *facts) *Finding {
 	x.Text = fmt.Sprintf("%sthe loop waited for data %s of %s %s (num_workers=%d%s)%s",
 		f.idleWords(), seconds(wait), seconds(step), f.stepWords(), ld.Workers, why.words, f.spotWords(x.Evidence))
 	f.promise(x, step, f.stepAtBest(why.kind))
-	g := x.Gain["steps_per_s"]
-	helps := x.Gain != nil && (why.kind != computing || g[1] > worthIt*g[0])
-	x.Fix = f.feedFix(ld, why.kind, helps)
-	if !helps || f.queued([]*Process{f.lead}) >= crowded {
+	x.Fix = f.feedFix(ld, why.kind, x.Gain != nil)
+	if f.queued([]*Process{f.lead}) >= crowded {
 		x.Gain = nil
-	} else {
+	}
+	if g, ok := x.Gain["steps_per_s"]; ok {
 		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step*g[0]/g[1]))
 	}
 	return x

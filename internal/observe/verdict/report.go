@@ -66,8 +66,7 @@ func gpuReports(f *facts) []GPUReport {
 			ClockShare: ratio(s.Clock, s.Active).ptr(), LinkShare: ratio(s.Link, s.LinkN).ptr(), RxMean: ratio(s.Rx, s.RxN).ptr(),
 			SMActive: ratio(s.SMBusy, s.GPMN).ptr(), Tensor: s.tensor().ptr()}
 		if g.Attributed {
-			ours := f.whole[i].Ours
-			r.Ours = &ours
+			r.Ours = &f.whole[i].Ours
 		}
 		if t := f.whole[i].Temp; t > 0 {
 			r.Temperature = &t

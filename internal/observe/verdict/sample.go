@@ -83,10 +83,9 @@ func (s Sample) Frame(g GPU) GPUFrame {
 	}
 	part := min(1, float64(s.Clock)/float64(g.Clock))
 	f.Active, f.Clock = 1, part
-	if part >= clockLoss {
-		return f
+	if part < clockLoss {
+		f.slowed(s)
 	}
-	f.slowed(s)
 	return f
 }
 
