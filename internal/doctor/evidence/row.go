@@ -57,6 +57,9 @@ func (r row) ofEach(out *Findings) {
 
 // ask adds what follows where it holds.
 func (r row) ask(out *Findings) bool {
+	if slices.ContainsFunc(r.If, func(alternatives []*know.Term) bool { _, ok := r.holds(alternatives); return !ok }) {
+		return false
+	}
 	var at []read.Evidence
 	for _, alternatives := range r.At {
 		said, ok := r.holds(alternatives)
@@ -64,9 +67,6 @@ func (r row) ask(out *Findings) bool {
 			return false
 		}
 		at = append(at, said...)
-	}
-	if slices.ContainsFunc(r.If, func(alternatives []*know.Term) bool { _, ok := r.holds(alternatives); return !ok }) {
-		return false
 	}
 	if len(r.Deny) > 0 {
 		out.denied = append(out.denied, func(f *Finding) bool { return r.Deny[0] == know.Everything || slices.Contains(r.Deny, f.Check) })
@@ -163,7 +163,13 @@ func (r row) facts(name string, of []string) []any {
 	if read := named[name]; read != nil {
 		return []any{read(r, of)}
 	}
-	return fields(reflect.ValueOf(r.e).Elem(), strings.Split(name, "."))
+	way := strings.Split(name, ".")
+	for _, part := range []any{&r.e.GPUs, &r.e.Environment, r.e.Case} { // what is embedded first: reflect is slow to look into it
+		if field := reflect.ValueOf(part).Elem().FieldByName(way[0]); field.IsValid() {
+			return fields(field, way[1:])
+		}
+	}
+	return nil
 }
 
 // named are the facts that are no field; zero where it is not so.
