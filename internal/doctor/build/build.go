@@ -243,7 +243,7 @@ func xformersCPU(e *evidence.Evidence, out *evidence.Findings) {
 	for _, h := range e.Hits {
 		if h.Message.ID == "xformers-built-for" && strings.Contains(h.Captures["have"], "+cpu") {
 			way := "{torch}"
-			if v, label := version.SplitLocal(h.Captures["built"]); runsHere(e, v, label) {
+			if v, label := version.SplitLocal(h.Captures["built"]); e.Matrix != nil && runsHere(e, v, label) {
 				way = fmt.Sprintf("`pip install --force-reinstall torch==%s --index-url https://download.pytorch.org/whl/%s`: "+
 					"the one that this xformers was built for", v, label)
 			}
@@ -257,9 +257,6 @@ func xformersCPU(e *evidence.Evidence, out *evidence.Findings) {
 // runsHere reports whether a build of torch has code for the GPU, as far as one is known.
 func runsHere(e *evidence.Evidence, torch, label string) bool {
 	g := e.GPU().First(machine.NVIDIA)
-	if e.Matrix == nil {
-		return false
-	}
 	b, ok := e.Matrix.BuildOf(torch, label, "linux", "x86_64")
 	if !ok || g == nil || g.SM.IsZero() {
 		return ok

@@ -28,6 +28,7 @@ const (
 	shapes     = 1 << 16   // shapes of lines remembered
 	budget     = 6 << 20   // bytes that expressions are tried on, and as many at the end: a log of 10 MB takes 1 MB
 	maxPrinted = 64        // lines kept that are known as a program's
+	inAnswer   = 8         // lines after a question within which its answer stands
 	remembered = 2 << 10   // lines of which what came of them is remembered
 )
 

@@ -108,9 +108,6 @@ var driverReaders = []reader{
 	}},
 }
 
-// inAnswer is within how many lines of a question its answer stands.
-const inAnswer = 8
-
 // packagedExpr finds the driver's version in lists of installed packages (dpkg,
 // rpm, pacman) and in what apt and dpkg say of an upgrade: there the new one.
 const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmware|headless\S*|kernel-(?:common|` +

@@ -10,6 +10,9 @@ import (
 
 var nameRE = lazy.Regexp(`(?i)` + nameExpr)
 
+// ofNVIDIA is what names of its cards hold, whatever follows.
+var ofNVIDIA = lazy.Regexp(`(?i)nvidia|GeForce|Tesla|Quadro`)
+
 // supportList finds what a message says is wanted: those GPUs are not here.
 var supportList = lazy.Regexp(`(?i)only (?:supported|available|implemented) (?:on|for)\b|\bor ROCm\b|or (?:newer|` +
 	`later|above|higher)\b`)
@@ -20,11 +23,7 @@ func (r *Reader) addGPU(name string, s Evidence) {
 	if strings.HasPrefix(name, "Could not") || name == "No CUDA" || name == "" || len(name) > 80 {
 		return
 	}
-	if strings.EqualFold(name, "N/A") || !nameRE().MatchString(name) &&
-		!strings.Contains(
-			strings.ToLower(name),
-			"nvidia",
-		) && !strings.Contains(name, "GeForce") && !strings.Contains(name, "Tesla") && !strings.Contains(name, "Quadro") {
+	if !nameRE().MatchString(name) && !ofNVIDIA().MatchString(name) {
 		return
 	}
 	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.Listed || uuid && !r.uuids {

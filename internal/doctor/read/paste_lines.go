@@ -213,12 +213,9 @@ func harmless(l string) bool { return logged().MatchString(l) && !troubled().Mat
 // test is the form, nil where the line has none.
 func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	c, k := r.c, r.k
-	p := Printed{At: said, warned: Warned(l), Mild: mild(l) || strings.Contains(l, "install ")}
 	raised, level := raised().FindStringSubmatch(l), erred().FindStringSubmatch(l)
 	row, found := rowOf(k, l, raised)
-	if found {
-		p.Row = row
-	}
+	p := Printed{At: said, Row: row, warned: Warned(l), Mild: mild(l) || strings.Contains(l, "install ")}
 	p.classify(k, l, test, raised, level)
 	if !found && p.Class == nil {
 		return
