@@ -84,6 +84,8 @@ func TestStartFaults(t *testing.T) {
 		"import sys\ndef f():\n    sys.exit(0)\nexited = 1\n":           "",
 		"import sys, x; sys.meta_path.insert(0, x.Finder('torch'))\n":   machine.StartHooks,
 		"import sys; sys.modules['tensorflow'] = None\n":                "",
+		"import sys; sys.modules['_ctypes'] = None\n":                   machine.StartHides,
+		"import sys; sys.modules['readline'] = None\n":                  "",
 		"import sys; sys.modules['numpy'] = None\n":                     machine.StartHides,
 		"import sys; sys.setrecursionlimit(60)\n":                       machine.StartNarrows,
 		"import sys; sys.setrecursionlimit(6000)\n":                     "",

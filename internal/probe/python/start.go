@@ -125,9 +125,13 @@ func (e Env) startFault(h *sysroot.Host, f startFile) machine.StartFault {
 		return fault(machine.StartEnds, end)
 	case strings.HasSuffix(f.name, ".pth") && !utf8.Valid(f.code):
 		return fault(machine.StartUnread, nil)
-	case narrow == nil && (hook == nil || !e.namesImported(f.code)), e.brings(h, f.name):
+	case narrow == nil && none == nil && hook == nil, e.brings(h, f.name):
 		return machine.StartFault{}
-	case none != nil && (e.namesImported(none[1]) || !bytes.ContainsAny(none[1], `"'`)):
+	case none != nil && (e.namesImported(none[1]) || slices.Contains(stdlibOfTorch, strings.Trim(string(none[1]), `"'_ `))):
+		return fault(machine.StartHides, none[0])
+	case narrow == nil && !e.namesImported(f.code):
+		return machine.StartFault{}
+	case none != nil && !bytes.ContainsAny(none[1], `"'`):
 		return fault(machine.StartHides, none[0])
 	case narrow != nil:
 		return fault(machine.StartNarrows, narrow[1])
