@@ -62,14 +62,14 @@ func (c conda) steps(b *builder) error {
 	}
 	b.add(plan.Step{ID: "conda", Title: "make a conda environment with torch " + b.choice.Torch, Why: "from " + strings.Join(b.channels(), " and ") + " alone",
 		Run: &plan.Run{Argv: argv, Env: env}})
-	b.below()
+	below(b)
 	b.activate()
 	b.prove()
 	return nil
 }
 
 // below adds what pip installs into the environment that conda made, with torch held.
-func (b *builder) below() {
+func below(b *builder) {
 	b.tool = pip{}
 	held := []string{"torch==" + b.choice.Torch}
 	if len(b.t.Below) > 0 {
@@ -77,7 +77,7 @@ func (b *builder) below() {
 			nil, slices.Concat(held, b.t.Below))
 	}
 	b.places("", held)
-	b.project("")
+	itself(b, "")
 }
 
 // channels are all that the solver may take from. The pytorch channel holds

@@ -128,13 +128,13 @@ func (b *builder) finish(exe string) {
 		check.Run.Known = b.kept.Known
 	}
 	b.add(check)
-	b.project(exe)
+	itself(b, exe)
 	b.activate()
 	b.prove()
 }
 
-// project adds the step that installs the project itself.
-func (b *builder) project(exe string) {
+// itself adds the step that installs the project itself.
+func itself(b *builder, exe string) {
 	if b.t.Editable != "" {
 		b.add(plan.Step{ID: "project", Title: "install the project itself in place", Why: "without its requirements, which are there; its own build runs, as you",
 			Run: b.again(exe, false, "--editable", b.t.Editable)})

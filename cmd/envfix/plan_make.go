@@ -70,9 +70,7 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if q.Request, err = f.wish.AsRequest(described, today(), policyHere); err != nil {
 		return q, w, err
 	}
-	if f.wish.ByFile {
-		f.unlessSolved(&q)
-	}
+	f.unlessSolved(&q)
 	if f.wish.FileCUDA && len(q.Machine.GPUs) == 0 { // a file speaks of its author's machine
 		f.wish.Said = append(f.wish.Said, fmt.Sprintf("the project's file names CUDA %s, which is not followed: there is no GPU", q.Request.CUDA))
 		q.Request.CUDA = ""
@@ -120,7 +118,7 @@ func (f *planFlags) unlessSolved(q *planning.Question) {
 	other, wish := *q, f.wish
 	wish.Manager = managers.Usual
 	var err error
-	if other.Request, err = wish.AsRequest(q.Request.Described, today(), policyHere); err != nil || solved(*q) || !solved(other) {
+	if other.Request, err = wish.AsRequest(q.Request.Described, today(), policyHere); !wish.ByFile || err != nil || solved(*q) || !solved(other) {
 		return // what is wrong was said of the same files
 	}
 	wish.Said = append(wish.Said, "conda's channels have no build that fits here: uv installs what its file asks for, as far as an index has it")

@@ -81,6 +81,11 @@ func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
 		}
 		break
 	}
+	l.tellBuilds(a, r)
+}
+
+// tellBuilds says what is built, and which builds are not to be had.
+func (l *Loop) tellBuilds(a *Answer, r resolver.Request) {
 	for _, q := range r.Requirements {
 		if a.elsewhere(q) {
 			a.say("%s: the index has it in no such build, and %s without is installed", where(q), q.Name+q.Spec.String())
