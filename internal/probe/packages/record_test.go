@@ -3,6 +3,7 @@ package packages
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -68,9 +69,9 @@ func TestRewritten(t *testing.T) {
 		"shallow": "def f():\nreturn 1\n", "jump": "x = 1\n  y = 2\n", "between": "if x:\n    y\n  z\n", "deep": "if x and \\\n  y:\n    f(1,\n2)\n\n# c\n    '''a\nb'''\nelse:\n\tz\n",
 	}
 	root, record := t.TempDir(), ""
-	for name, code := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) { // as many are named as may be: their order counts
 		record += "torch/" + name + ".py,sha256=" + digest([]byte(whole)) + ",6\n"
-		testenv.Write(t, root+"/s/torch/"+name+".py", code)
+		testenv.Write(t, root+"/s/torch/"+name+".py", files[name])
 	}
 	testenv.Write(t, root+info+"/RECORD", record)
 	long := time.Now().Add(-time.Hour)
