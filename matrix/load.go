@@ -143,17 +143,19 @@ func readSources(s *source, text []byte, m *Matrix) {
 
 // notOurs are the files of data/ that other packages read.
 var notOurs = map[string]bool{
-	"messages.yaml":         true,
-	"checks.yaml":           true,
-	"clues.yaml":            true,
-	"rules_torch.yaml":      true,
-	"rules_machine.yaml":    true,
-	"rules_containers.yaml": true,
-	"classes.yaml":          true,
-	"xids.yaml":             true,
-	"limits.yaml":           true,
-	"causes.yaml":           true,
-	WheelsFile:              true,
+	"messages.yaml":          true,
+	"checks.yaml":            true,
+	"clues.yaml":             true,
+	"rules_torch.yaml":       true,
+	"rules_around.yaml":      true,
+	"rules_environment.yaml": true,
+	"rules_machine.yaml":     true,
+	"rules_containers.yaml":  true,
+	"classes.yaml":           true,
+	"xids.yaml":              true,
+	"limits.yaml":            true,
+	"causes.yaml":            true,
+	WheelsFile:               true,
 }
 
 // Reads reports whether a file of data/ is part of a matrix.

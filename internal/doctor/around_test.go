@@ -58,6 +58,8 @@ func TestAround(t *testing.T) {
 			torch(c)
 			around(machine.Around{SharedMem: &machine.SharedMem{Size: 64 << 20, Free: 1 << 19}})(c)
 		}},
+		{"little that may be locked", "MG011", "", know.Warning, around(machine.Around{Locked: 64 << 10})},
+		{"few files for workers", "ACC024", "may open 1000 files: too few for the workers", know.Warning, around(machine.Around{Files: 1000})},
 		{"a container's 64 MB", "MG001", "64 MB", know.Note, func(c *read.Case) {
 			torch(c)
 			c.Machine.Platform.Environment = machine.Container

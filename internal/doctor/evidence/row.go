@@ -9,24 +9,24 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
 	"envfix/internal/xslices"
 )
 
 // A row is a rule of the data that is asked.
 type row struct {
 	*know.Rule
-	e     *Evidence
-	found Found
-	item  any // of Each
+	e      *Evidence
+	found  Found
+	item   any      // of Each
+	groups []string // what the last expression captured that has groups
 }
 
 // Rows asks the rules that are rows of the data and look at facts alone, one after the other.
 func Rows(e *Evidence, found Found) Found {
 	for _, r := range e.Knowledge.Rules {
 		var out Findings
-		if !r.After {
-			row{Rule: r, e: e}.ofEach(&out)
+		if r.After == "" {
+			(&row{Rule: r, e: e}).ofEach(&out)
 		}
 		found = found.With(out, e.Knowledge)
 	}
@@ -34,16 +34,21 @@ func Rows(e *Evidence, found Found) Found {
 }
 
 // AfterRows asks those that also look at what others found.
-func AfterRows(e *Evidence, found Found, out *Findings) {
+func AfterRows(e *Evidence, found Found, out *Findings) { rowsAfter("others", e, found, out) }
+
+// LastRows asks those that answer where nothing else does.
+func LastRows(e *Evidence, found Found, out *Findings) { rowsAfter("all", e, found, out) }
+
+func rowsAfter(what string, e *Evidence, found Found, out *Findings) {
 	for _, r := range e.Knowledge.Rules {
-		if r.After {
-			row{Rule: r, e: e, found: found}.ofEach(out)
+		if r.After == what {
+			(&row{Rule: r, e: e, found: found}).ofEach(out)
 		}
 	}
 }
 
 // ofEach asks it, of each item where it is of some.
-func (r row) ofEach(out *Findings) {
+func (r *row) ofEach(out *Findings) {
 	items := []any{nil}
 	if r.Each != "" {
 		items = known(r.facts(r.Each, nil))
@@ -56,8 +61,8 @@ func (r row) ofEach(out *Findings) {
 }
 
 // ask adds what follows where it holds.
-func (r row) ask(out *Findings) bool {
-	if slices.ContainsFunc(r.If, func(alternatives []*know.Term) bool { _, ok := r.holds(alternatives); return !ok }) {
+func (r *row) ask(out *Findings) bool {
+	if !r.all(r.If) {
 		return false
 	}
 	var at []read.Evidence
@@ -77,22 +82,47 @@ func (r row) ask(out *Findings) bool {
 			r.say(out.Anew(f))
 		}
 	case r.Check != "":
-		f := out.Find(r.Check, proofOf(r.Proof), at...).Of(r.Cause)
-		if r.say(f); r.Severity != nil {
-			f.As(*r.Severity)
-		}
+		r.say(out.Find(r.Check, proofOf(r.Proof), at...).Explaining(r.said(r.Over, len(r.Over))...))
 	}
 	return true
 }
 
-func (r row) say(f *Finding) {
-	var ways []string
-	for _, way := range r.Fix {
-		ways = append(ways, r.filled(way))
+// all reports whether all conditions hold.
+func (r *row) all(conditions [][]*know.Term) bool {
+	return !slices.ContainsFunc(conditions, func(alternatives []*know.Term) bool { _, ok := r.holds(alternatives); return !ok })
+}
+
+// said are the words of some sayings that hold, at most so many.
+func (r *row) said(list []know.Saying, most int) (out []string) {
+	for _, s := range list {
+		if len(out) < most && r.all(s.If) {
+			out = append(out, r.filled(s.Text))
+		}
 	}
-	f.Say(r.filled(r.Text)).Do(ways...)
+	return out
+}
+
+func (r *row) say(f *Finding) {
+	for _, cause := range r.said(r.Cause, 1) {
+		f.Of(cause)
+	}
+	for _, text := range r.said(r.Text, 1) {
+		f.Say(text)
+	}
+	ways := r.said(r.Fix, len(r.Fix))
+	if f.Do(ways...); r.Unset != "" {
+		r.e.Repair().Unset(f, r.Unset, ways...)
+	}
 	if r.Places != nil {
 		f.In(r.Places)
+	}
+	if r.Rebuild != "" {
+		f.Mends(r.e.Repair().Rebuild(r.filled(r.Rebuild)))
+	}
+	for _, s := range r.said(r.Severity, 1) {
+		var severity Severity
+		severity.Parse(s)
+		f.As(severity)
 	}
 }
 
@@ -110,14 +140,14 @@ func proofOf(words string) Proof {
 }
 
 // holds is the evidence of the first of some alternatives that is so.
-func (r row) holds(alternatives []*know.Term) (at []read.Evidence, ok bool) {
+func (r *row) holds(alternatives []*know.Term) (at []read.Evidence, ok bool) {
 	for _, t := range alternatives {
 		facts := r.facts(t.Fact, t.Of)
-		if t.Op == "" { // "= false" asks for what is known to be zero
+		if t.Op == "" || t.Op == "<" { // "= false" asks for what is known to be zero
 			facts = known(facts)
 		}
 		value := t.Value
-		if t.Op == "=" && strings.Contains(value, "{") {
+		if t.Op != "~" && strings.Contains(value, "{") {
 			value = r.filled(value)
 		}
 		facts = xslices.Filter(facts, func(v any) bool { return t.Admits(wordsOf(v), value) })
@@ -125,6 +155,9 @@ func (r row) holds(alternatives []*know.Term) (at []read.Evidence, ok bool) {
 			continue
 		}
 		for _, v := range facts {
+			if groups := t.Groups(wordsOf(v)); groups != nil {
+				r.groups = groups
+			}
 			if said, quote := v.(read.Evidence); quote {
 				at = append(at, said)
 			} else if p, listed := v.(read.Package); listed {
@@ -153,12 +186,15 @@ func known(facts []any) []any {
 
 // facts are what is read under a name: a field of the evidence by its way (of a list those of
 // each item), or of the item, what is read out of several, or a text.
-func (r row) facts(name string, of []string) []any {
+func (r *row) facts(name string, of []string) []any {
 	if text, own := strings.CutPrefix(name, `"`); own {
 		return []any{Fact("%s", r.filled(strings.TrimSuffix(text, `"`)))}
 	}
 	if field, own := strings.CutPrefix(name, "."); own {
 		return fields(reflect.ValueOf(r.item), strings.Split(field, "."))
+	}
+	if slices.Contains(shapes, name) {
+		return []any{r.shaped(name, of[0], of[1:])}
 	}
 	if read := named[name]; read != nil {
 		return []any{read(r, of)}
@@ -172,46 +208,8 @@ func (r row) facts(name string, of []string) []any {
 	return nil
 }
 
-// named are the facts that are no field; zero where it is not so.
-var named = map[string]func(r row, of []string) any{
-	"message":   func(r row, of []string) any { return said(r.e.Has(of...)) },
-	"no-device": func(r row, _ []string) any { return said(r.e.Has(NoDevice...)) },
-	"none":      func(r row, of []string) any { return said(r.e.None(slices.Clip(of)...)) },
-	"unseen":    func(r row, _ []string) any { return said(r.e.Unseen()) },
-	"clue":      func(r row, of []string) any { return r.e.Clue(of[0]) },
-	"package": func(r row, of []string) any {
-		p, _ := xslices.Find(r.e.Packages, func(p read.Package) bool { return p.Name == of[0] })
-		return p
-	},
-	"unfound": func(r row, _ []string) any {
-		if h := r.e.Wanted().Unfound(); h != nil {
-			return h.At
-		}
-		return false
-	},
-	"found":         func(r row, of []string) any { return len(r.found.Of(of...)) > 0 },
-	"quiet":         func(r row, _ []string) any { return r.found.Quiet() },
-	"visible":       func(r row, _ []string) any { return len(r.e.GPU().Visible()) > 0 },
-	"sees-gpu":      func(r row, _ []string) any { return r.e.Torch.SeesGPU() },
-	"sees-none":     func(r row, _ []string) any { return r.e.Torch.SeesNone() },
-	"cpu-by-choice": func(r row, _ []string) any { return r.e.CPUByChoice() },
-	"torch-says":    func(r row, _ []string) any { return r.e.Torch.Rank == ByTorch },
-	"torch-named":   func(r row, _ []string) any { return r.e.Torch.Named() },
-	"index-label":   func(r row, _ []string) any { return r.e.Wanted().Label() },
-	"gpu-name":      func(r row, _ []string) any { g, _ := r.item.(machine.GPU); return NameOf(g) },
-	"host":          func(r row, _ []string) any { host, _ := r.e.Machine.Lent(); return host },
-	"host-way":      func(r row, _ []string) any { _, way := r.e.Machine.Lent(); return way },
-	"asked-by-compose": func(r row, _ []string) any {
-		return slices.ContainsFunc(r.e.Containers.Workloads, func(w *read.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) })
-	},
-	"driver-fits": func(r row, _ []string) any {
-		floor, d := r.e.Driver().Floor(r.e.Torch.CUDA), r.e.Machine.Driver
-		return d != nil && !d.Version.IsZero() && !floor.IsZero() && !d.Version.Less(floor)
-	},
-}
-
-// said is where something stood, or that torch's own silence says it.
-func said(at read.Evidence, ok bool) any {
+// saidAt is where something stood, or that torch's own silence says it.
+func saidAt(at read.Evidence, ok bool) any {
 	if ok && at.IsZero() {
 		return true
 	}
@@ -240,13 +238,17 @@ func fields(v reflect.Value, way []string) (out []any) {
 	return out
 }
 
-// slot is the name of a fact in a text.
-var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+|torch-named|gpu-name|host|host-way|package [\w-]+)\}`)
+// slot is the name of a fact in a text, or the number of what an expression captured.
+var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+|\d|torch-named|gpu-name|host|host-way|python-minor|python-minor-flag|python-program|python-active|gpu-memory|` +
+	`(?:package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
 
 // filled puts facts into a text: of a list the first.
-func (r row) filled(text string) string {
+func (r *row) filled(text string) string {
 	return slot().ReplaceAllStringFunc(text, func(s string) string {
 		words := strings.Fields(s[1 : len(s)-1])
+		if n := Atoi(words[0]); n > 0 && n < len(r.groups) {
+			return r.groups[n]
+		}
 		for _, v := range r.facts(words[0], words[1:]) {
 			return wordsOf(v)
 		}

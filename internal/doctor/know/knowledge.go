@@ -140,6 +140,8 @@ var kinds = []struct {
 	{"rules_torch.yaml", ofRule, (*Knowledge).addRule},
 	{"rules_machine.yaml", ofRule, (*Knowledge).addRule},
 	{"rules_containers.yaml", ofRule, (*Knowledge).addRule},
+	{"rules_environment.yaml", ofRule, (*Knowledge).addRule},
+	{"rules_around.yaml", ofRule, (*Knowledge).addRule},
 	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
 }
 
@@ -186,7 +188,7 @@ func (k *Knowledge) cause(word string) bool {
 func (k *Knowledge) addCheck(r record) error {
 	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
 		Fix: r.keys["fix"], Places: r.places(), Over: r.keys["explains"], Guard: r.one("guard"), Source: r.one("source")}
-	if !c.Severity.parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
+	if !c.Severity.Parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
 		return fmt.Errorf("%q is not a check, or there twice", c.ID)
 	}
 	k.Checks[c.ID] = c

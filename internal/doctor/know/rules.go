@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -14,7 +15,7 @@ import (
 type Rule struct {
 	ID       string
 	Check    string // "" it only takes back what others found
-	After    bool   // it is asked after the rules that look at facts alone
+	After    string // "others": it is asked after the rules that look at facts alone, "all": after those too
 	Anew     bool   // it says what others found of its check in other words
 	Each     string // a list, of each item of which it is asked; ".Name" is a field of that
 	First    bool   // of the first item alone of which it holds
@@ -22,22 +23,32 @@ type Rule struct {
 	At       [][]*Term
 	If       [][]*Term // as At, and no evidence of it
 	Deny     []string  // checks that it takes back; "*" all
-	Cause    string
-	Text     string // "" that of the check; {Torch.Version} stands for a fact
-	Fix      []string
+	Over     []Saying  // checks that it is the reason of, whatever their cause: all that hold
+	Cause    []Saying  // the first that holds; none: that of the check, as of the other words
+	Text     []Saying  // the first that holds
+	Fix      []Saying  // all that hold
+	Severity []Saying  // the first that holds
 	Places   map[string][]string
-	Severity *Severity
+	Unset    string // a variable that is to be taken out where it is set
+	Rebuild  string // a file that an environment built anew has as it should be
+}
+
+// A Saying is what a rule says where its conditions hold: "[Torch.HIP; not host] the text", in
+// which {Torch.Version} stands for a fact.
+type Saying struct {
+	If   [][]*Term
+	Text string
 }
 
 // ofRule are the keys of a rule.
-const ofRule = "id check proof after anew each first at if deny cause text fix severity"
+const ofRule = "id check proof after anew each first at if deny explains cause text fix severity unset rebuild"
 
 // A Term asks for one fact, by its name or its field.
 type Term struct {
 	Not, Maybe bool // it must not be so; it need not be so
 	Fact       string
 	Of         []string // what it is asked of: the ids of messages
-	Op         string   // "=" one of the words of Value, "~" its expression, "" anything
+	Op         string   // "=" one of the words of Value, "~" its expression, "<" a lesser number that is known, "" anything
 	Value      string
 
 	once sync.Once
@@ -50,10 +61,27 @@ func (t *Term) Admits(text, value string) bool {
 	case "=":
 		return slices.Contains(strings.Fields(value), text)
 	case "~":
-		t.once.Do(func() { t.re = regexp.MustCompile(t.Value) })
-		return t.re.MatchString(text)
+		return t.expression().MatchString(text)
+	case "<":
+		n, err := strconv.ParseInt(text, 10, 64)
+		most, _ := strconv.ParseInt(value, 10, 64)
+		return err == nil && n < most
 	}
 	return true
+}
+
+// Groups are the parts that its expression captures of a text, behind the whole; nil: it has
+// none.
+func (t *Term) Groups(text string) []string {
+	if t.Op != "~" || t.expression().NumSubexp() == 0 {
+		return nil
+	}
+	return t.expression().FindStringSubmatch(text)
+}
+
+func (t *Term) expression() *regexp.Regexp {
+	t.once.Do(func() { t.re = regexp.MustCompile(t.Value) })
+	return t.re
 }
 
 // termsOf reads conditions: "not Torch.HIP", "maybe From.OS", "Did.CondaCUDA ~ cudatoolkit",
@@ -69,7 +97,7 @@ func termsOf(conditions []string) (all [][]*Term, err error) {
 			t := &Term{}
 			s, t.Not = strings.CutPrefix(s, "not ")
 			s, t.Maybe = strings.CutPrefix(s, "maybe ")
-			for _, op := range []string{" = ", " ~ "} {
+			for _, op := range []string{" = ", " ~ ", " < "} {
 				if fact, value, ok := strings.Cut(s, op); ok {
 					s, t.Op, t.Value = fact, strings.TrimSpace(op), value
 				}
@@ -87,14 +115,33 @@ func termsOf(conditions []string) (all [][]*Term, err error) {
 	return all, err
 }
 
+// sayings reads what is said under conditions.
+func (r record) sayings(key string) (all []Saying, err error) {
+	for _, s := range r.keys[key] {
+		said := Saying{Text: s}
+		if conditions, text, ok := strings.Cut(s, "] "); ok && s[0] == '[' {
+			var bad error
+			said.Text = text
+			said.If, bad = termsOf(strings.Split(conditions[1:], "; "))
+			err = cmp.Or(err, bad)
+		}
+		all = append(all, said)
+	}
+	return all, err
+}
+
 func (k *Knowledge) addRule(r record) (err error) {
 	rule := &Rule{ID: r.one("id"), Check: r.one("check"), Proof: r.one("proof"), Each: r.one("each"), First: r.one("first") == "true",
-		After: r.one("after") == "true", Anew: r.one("anew") == "true", Deny: r.keys["deny"],
-		Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"], Places: r.places()}
-	if s := r.one("severity"); s != "" {
-		rule.Severity = new(Severity)
-		if !rule.Severity.parse(s) {
-			return fmt.Errorf("%q is no severity", s)
+		After: r.one("after"), Anew: r.one("anew") == "true", Deny: r.keys["deny"],
+		Places: r.places(), Unset: r.one("unset"), Rebuild: r.one("rebuild")}
+	for key, list := range map[string]*[]Saying{"cause": &rule.Cause, "text": &rule.Text, "fix": &rule.Fix, "severity": &rule.Severity, "explains": &rule.Over} {
+		if *list, err = r.sayings(key); err != nil {
+			return err
+		}
+	}
+	for _, s := range rule.Severity {
+		if !new(Severity).Parse(s.Text) {
+			return fmt.Errorf("%q is no severity", s.Text)
 		}
 	}
 	for _, id := range slices.Concat(rule.Deny, []string{cmp.Or(rule.Check, "*")}) {
@@ -104,12 +151,14 @@ func (k *Knowledge) addRule(r record) (err error) {
 	}
 	var bad error
 	rule.At, bad = termsOf(r.keys["at"])
-	if rule.If, err = termsOf(r.keys["if"]); cmp.Or(bad, err) != nil {
-		return cmp.Or(bad, err)
+	rule.If, err = termsOf(r.keys["if"])
+	if err = cmp.Or(bad, err); err != nil {
+		return err
 	}
-	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At) > 0)
-	if rule.ID == "" || !told || rule.Cause != "" && !k.cause(rule.Cause) {
-		return fmt.Errorf("%q is not a rule: it has no id, no check, no evidence, or no cause of the vocabulary", rule.ID)
+	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At)+len(rule.If) > 0)
+	foreign := slices.ContainsFunc(rule.Cause, func(s Saying) bool { return !k.cause(s.Text) })
+	if rule.ID == "" || !told || foreign {
+		return fmt.Errorf("%q is not a rule: it has no id, no check, no condition, or no cause of the vocabulary", rule.ID)
 	}
 	k.Rules = append(k.Rules, rule)
 	return nil

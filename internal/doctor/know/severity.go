@@ -17,7 +17,8 @@ func (s Severity) String() string { return severities[s] }
 // MarshalText writes note, warning or error.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-func (s *Severity) parse(text string) bool {
+// Parse reads a severity by its word.
+func (s *Severity) Parse(text string) bool {
 	for i, t := range severities {
 		if t == text {
 			*s = Severity(i)

@@ -22,7 +22,7 @@ func (k *Knowledge) addXid(r record) error {
 	}
 	if s := r.one("severity"); s != "" {
 		x.Severity = new(Severity)
-		if !x.Severity.parse(s) {
+		if !x.Severity.Parse(s) {
 			return fmt.Errorf("%q is no severity", s)
 		}
 	}

@@ -5,15 +5,10 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC023"}, OnFiles: true, Find: allocOptions},
-	{Checks: []string{"PY044"}, Find: pythonHome},
 	{Checks: []string{"LD005"}, Find: gonePath},
 	{Checks: []string{"ACC025"}, Find: noSuchValue},
 	{Checks: []string{"PY021"}, OnFiles: true, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},
-	{Checks: []string{"PY044"}, Find: pythonGone},
-	{Checks: []string{"PY044"}, OnFiles: true, Find: unbuilt},
 	{Checks: []string{"PY013"}, OnFiles: true, Find: atStart},
-	{Checks: []string{"PY014"}, OnFiles: true, Find: bareTorch},
-	{Checks: []string{"ACC014", "ACC024", "MG011"}, Find: limits},
 }

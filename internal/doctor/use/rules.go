@@ -6,7 +6,6 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{Checks: []string{"MG001", "MG002"}, Find: sharedMemorySize},
 	{Checks: []string{"PY034"}, Find: replacedUnder},
 	{Checks: []string{"ACC010", "PERF016"}, Find: full},
 	{Checks: []string{"ACC010"}, Find: orphaned},

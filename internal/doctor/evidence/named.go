@@ -1,0 +1,145 @@
+package evidence
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/machine"
+	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
+)
+
+// named are the facts that are no field; zero where it is not so.
+var named = map[string]func(r *row, of []string) any{
+	"message":   func(r *row, of []string) any { return saidAt(r.e.Has(of...)) },
+	"no-device": func(r *row, _ []string) any { return saidAt(r.e.Has(NoDevice...)) },
+	"none":      func(r *row, of []string) any { return saidAt(r.e.None(slices.Clip(of)...)) },
+	"unseen":    func(r *row, _ []string) any { return saidAt(r.e.Unseen()) },
+	"clue":      func(r *row, of []string) any { return r.e.Clue(of[0]) },
+	"package": func(r *row, of []string) any {
+		p, _ := xslices.Find(r.e.Packages, func(p read.Package) bool { return p.Name == of[0] })
+		return p
+	},
+	"unfound": func(r *row, _ []string) any {
+		if h := r.e.Wanted().Unfound(); h != nil {
+			return h.At
+		}
+		return false
+	},
+	"found":         func(r *row, of []string) any { return len(r.found.Of(of...)) > 0 },
+	"quiet":         func(r *row, _ []string) any { return r.found.Quiet() },
+	"visible":       func(r *row, _ []string) any { return len(r.e.GPU().Visible()) > 0 },
+	"sees-gpu":      func(r *row, _ []string) any { return r.e.Torch.SeesGPU() },
+	"sees-none":     func(r *row, _ []string) any { return r.e.Torch.SeesNone() },
+	"cpu-by-choice": func(r *row, _ []string) any { return r.e.CPUByChoice() },
+	"torch-says":    func(r *row, _ []string) any { return r.e.Torch.Rank == ByTorch },
+	"torch-named":   func(r *row, _ []string) any { return r.e.Torch.Named() },
+	"index-label":   func(r *row, _ []string) any { return r.e.Wanted().Label() },
+	"gpu-name":      func(r *row, _ []string) any { g, _ := r.item.(machine.GPU); return NameOf(g) },
+	"host":          func(r *row, _ []string) any { host, _ := r.e.Machine.Lent(); return host },
+	"host-way":      func(r *row, _ []string) any { _, way := r.e.Machine.Lent(); return way },
+	"asked-by-compose": func(r *row, _ []string) any {
+		return slices.ContainsFunc(r.e.Containers.Workloads, func(w *read.Workload) bool { return w.Kind == "compose" && (w.Asks != "" || w.Wants && w.GPUCap) })
+	},
+	"errors": func(r *row, _ []string) any {
+		return r.found.Any(func(f *Finding) bool { return f.Severity == know.Error })
+	},
+	"in-job": func(r *row, of []string) any { return r.e.Machine.InJob(strings.Join(of, " ")) },
+	"gpu-memory": func(r *row, _ []string) any {
+		memory := int64(0)
+		for _, g := range r.e.GPU().Visible() {
+			memory += g.MemoryBytes
+		}
+		return memory
+	},
+	"shared-memory-full": func(r *row, _ []string) any {
+		s := cmp.Or(r.e.Around.SharedMem, &machine.SharedMem{})
+		return s.Size > 0 && s.Free < s.Size/50
+	},
+	"amd-nodes": func(r *row, _ []string) any {
+		return slices.ContainsFunc(r.e.Around.Nodes, func(n machine.DeviceNode) bool {
+			return strings.HasPrefix(n.Path, "/dev/kfd") || strings.HasPrefix(n.Path, "/dev/dri")
+		})
+	},
+	"first-node": func(r *row, of []string) any { return r.nodes(of[0])[0] },
+	"nodes":      func(r *row, of []string) any { return strings.Join(r.nodes(of[0]), " ") },
+	"nodes-few": func(r *row, of []string) any {
+		list := r.nodes(of[0])
+		return strings.Join(list[:min(3, len(list))], ", ")
+	},
+	"home-elsewhere": func(r *row, _ []string) any {
+		v := r.e.Machine.Env["PYTHONHOME"]
+		return v != "" && path.Clean(v) != path.Clean(r.e.Files.Dir)
+	},
+	"python-link": func(r *row, _ []string) any {
+		f := r.e.Files
+		switch {
+		case slices.Contains([]string{machine.PythonAbsent, machine.PythonBarred}, f.Python):
+			return Fact("%s/bin/python", f.Dir)
+		case f.Base == "":
+			return Fact("%s", f.Dir)
+		}
+		return Fact("%s/bin/python leads to %s", f.Dir, f.Base)
+	},
+	"python-minor":      func(r *row, _ []string) any { return minorOfSites(r.e.Files.Sites) },
+	"python-minor-flag": func(r *row, _ []string) any { return say.With("--python ", minorOfSites(r.e.Files.Sites), " ") },
+	"python-program":    func(r *row, _ []string) any { return path.Join(r.e.Files.Base, "python"+minorOfSites(r.e.Files.Sites)) },
+	"python-active":     func(r *row, _ []string) any { return r.e.Python().Active() },
+	"driver-fits": func(r *row, _ []string) any {
+		floor, d := r.e.Driver().Floor(r.e.Torch.CUDA), r.e.Machine.Driver
+		return d != nil && !d.Version.IsZero() && !floor.IsZero() && !d.Version.Less(floor)
+	},
+}
+
+// shapes are what can be told of another fact.
+var shapes = []string{"first", "beyond", "MiB", "GiB", "place", "quoted"}
+
+// shaped is a fact as a text has it: how many there are beyond the first, bytes as MiB, a place
+// as file and line with another fact behind it, a word as a shell reads it, with what is to
+// follow in it.
+func (r *row) shaped(how, name string, follows []string) any {
+	facts := r.facts(name, nil)
+	if len(facts) == 0 {
+		return ""
+	}
+	bytes, _ := facts[0].(int64)
+	at, _ := facts[0].(machine.Origin)
+	switch how {
+	case "beyond":
+		return len(facts) - 1
+	case "MiB":
+		return bytes >> 20
+	case "GiB":
+		return bytes >> 30
+	case "place":
+		said := at.Place()
+		for _, other := range follows {
+			said = strings.TrimSpace(said + " " + r.filled("{"+other+"}"))
+		}
+		return said
+	case "quoted":
+		return text.Command(wordsOf(facts[0]) + strings.Join(follows, ""))
+	}
+	return facts[0]
+}
+
+// nodes are the device files that are in a state.
+func (r *row) nodes(state string) []string {
+	of := xslices.Filter(r.e.Around.Nodes, func(n machine.DeviceNode) bool { return n.Is == state })
+	return text.Each(of, func(n machine.DeviceNode) string { return n.Path })
+}
+
+// minorOfSites is the Python that directories of packages are for: 3.11.
+func minorOfSites(sites []string) (minor string) {
+	for _, s := range sites {
+		if _, v, ok := strings.Cut(s, "/lib/python"); ok {
+			minor, _, _ = strings.Cut(v, "/")
+		}
+	}
+	return minor
+}
