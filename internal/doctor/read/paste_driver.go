@@ -117,7 +117,7 @@ const packagedExpr = `\b(?:nvidia-(?:driver|utils|open|dkms|compute-utils|firmwa
 
 // nameExpr finds the names of GPUs in running text.
 const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\d{3,4}(?:0)?[MD]?(?: ?Ti| SUPER|` +
-	` Laptop GPU| Ada| Max-Q)*|Tesla [A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|(?:(?:GeForce )?GTX )?TITAN (?:X|V|Xp|RTX|Black)\b|` +
+	` Laptop GPU| Ada| Max-Q)*|Tesla[ _][A-Z]\d{1,4}\w*|Quadro \w+(?: \d{3,4}\w*)?|(?:(?:GeForce )?GTX )?TITAN (?:X|V|Xp|RTX|Black)\b|` +
 	`(?:GeForce )?(?:MX ?\d{3}|9[0-4]0MX?)\b|(?:NVIDIA )?(?:A10G?|A16|A30|A40|A[2456]000|A[45]500|A100|A800|H20|` +
 	`H100|H200|H800|B100|B200|B300|GB10|GH200|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|` +
 	`M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|` +

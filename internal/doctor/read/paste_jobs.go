@@ -30,7 +30,7 @@ var jobReaders = []reader{
 		r.c.Jobs.Counted = Atoi(m[1])
 		r.say(&r.c.Jobs.CountedAt, s)
 	}},
-	{`#SBATCH .*(?:gpu|gres)`, says(func(c *Case) *Evidence { return &c.Jobs.GPU })},
+	{`#SBATCH .*(?:` + gpuAsked + `)`, says(func(c *Case) *Evidence { return &c.Jobs.GPU })},
 	{`--gpus-per-task[= ]1\b`, says(func(c *Case) *Evidence { return &c.Jobs.PerTask })},
 	{`Raspberry ?Pi\b`, speaks(func(c *Case) *Evidence { return &c.Place.Raspberry })},
 	{`(?:pytorch/pytorch|nvidia/cuda):[\w.-]+-runtime\b(?:-[a-z]+[\d.]+)?`, func(r *Reader, m []string, _ Evidence) {
@@ -71,7 +71,10 @@ var jobReaders = []reader{
 	{`\b32[ -]bit \(Intel\)`, func(r *Reader, _ []string, s Evidence) { r.thirtyTwo(s) }},
 }
 
-var asksGPU = lazy.Regexp(`(?i)--gres\b|--gpus\b|\bgpu|-G ?\d`)
+// gpuAsked is how Slurm is asked for a GPU. The name of a partition says nothing.
+const gpuAsked = `--gres\b|--gpu|(?:-C|--constraint)[= ]*\S*gpu|--tres\S*gpu|-G ?\d`
+
+var asksGPU = lazy.Regexp(`(?i)` + gpuAsked)
 
 // platformTag takes the platform of this machine as a wheel's name has it (PEP 425).
 func (r *Reader) platformTag(system, rest string, s Evidence) {

@@ -119,6 +119,9 @@ var torchReaders = []reader{
 			}
 		}
 	}},
+	{`No CUDA runtime is found, using CUDA_HOME`, func(r *Reader, _ []string, s Evidence) { // the toolkit is there: torch asks is_available()
+		r.available("False", s)
+	}},
 	{`print\((?:[\w.]+\(?\)?, ?)+[\w.]+\(?\)?\)`, func(r *Reader, m []string, s Evidence) { r.wait = printed(m[0]) }},
 	{`print\([^,]*torch\.version\.cuda\)|^(?:>>> )?torch\.version\.cuda$`, waits("torch.version.cuda")},
 	{`^(?:>>> )?torch\.version\.hip$`, waits("torch.version.hip")},
