@@ -97,7 +97,7 @@ func (e *exam) rendered(ways []string, p person, said []string) (out []string) {
 			continue // it is the rule of thumb for a GPU that nobody named
 		}
 		for _, w := range e.filled(way) {
-			if w = p.render(e.already(fill(e.Evidence, w, said))); w != "" && !slices.Contains(out, w) && e.admitted(w) {
+			if w = ofDistribution(e.Evidence, p.render(e.already(fill(e.Evidence, w, said)))); w != "" && !slices.Contains(out, w) && e.admitted(w) {
 				out = append(out, w)
 			}
 		}

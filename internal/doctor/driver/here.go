@@ -20,8 +20,8 @@ func notLoaded(e *evidence.Evidence, out *evidence.Findings) {
 		for _, note := range e.Machine.Notes {
 			if _, kernel, unbuilt := strings.Cut(note, machine.NotBuiltFor); unbuilt {
 				f.Says("driver %s is installed, and its kernel module was not built for the kernel that runs, %s", d.Version, kernel).
-					Do("`sudo apt install linux-headers-"+kernel+" && sudo dkms autoinstall && sudo modprobe nvidia`; on Fedora and Red Hat's: "+
-						"`sudo dnf install kernel-devel-"+kernel+"`, then `sudo dkms autoinstall` or `sudo akmods --force`",
+					Do("`sudo apt install linux-headers-"+kernel+" && sudo dkms autoinstall && sudo modprobe nvidia`",
+						"Fedora: `sudo akmods --force`, then reboot, where the driver is RPM Fusion's",
 						"where that does not build: /var/lib/dkms/nvidia/*/build/make.log says why; an older kernel of the boot menu has it")
 			}
 			if file, line, barred := strings.Cut(note, machine.BarredBy); barred {

@@ -186,7 +186,7 @@ func missingLibrary(e *evidence.Evidence, found evidence.Found, out *evidence.Fi
 	case !packaged(e, out, stem, said):
 		f := out.Find("LD018", evidence.Proven, said).Says("%s is not here, and torch does not import without it", l.Library)
 		if stem == "libstdc++" {
-			f.Do("`sudo apt install libstdc++6`; on Fedora and Red Hat's: `sudo dnf install libstdc++`")
+			f.Do("`sudo apt install libstdc++6`", "Fedora, RHEL: `sudo dnf install libstdc++`")
 		}
 	}
 }

@@ -40,12 +40,6 @@ func packaged(e *evidence.Evidence, out *evidence.Findings, library string, at e
 		}
 		ways := []string{fmt.Sprintf("Debian, Ubuntu: `apt install %s` (with sudo, where you are not root)", f[1]),
 			fmt.Sprintf("Fedora, RHEL: `dnf install %s`", f[2]) + byFile(at.Text)}
-		switch e.Machine.Platform.Distro {
-		case "ubuntu", "debian":
-			ways = ways[:1]
-		case "fedora", "rhel", "centos", "rocky":
-			ways = ways[1:]
-		}
 		if f[3] == "opencv" {
 			ways = append(ways, "or without a display: `pip install opencv-python-headless` in place of opencv-python")
 		}

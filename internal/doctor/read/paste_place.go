@@ -14,7 +14,7 @@ import (
 var placeReaders = []reader{
 	{`^\s*OS\s*:\s*(.+)`, takes((*Reader).system)},
 	{`PRETTY_NAME=(.+)|^Description:\s*(Ubuntu.*|Debian.*)|(?:host|running|on|os)?[ :]*\b(Ubuntu \d\d\.\d\d|` +
-		`Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|` +
+		`Debian \d+|CentOS(?: Linux)? \d|RHEL ?\d|Rocky(?: Linux)? \d|Fedora \d+|Amazon Linux|Arch Linux|CachyOS|Manjaro|EndeavourOS|AlmaLinux \d|` +
 		`openSUSE|Alpine|NixOS|Windows (?:10|11|Server|7|8)|macOS ?\d*|Mac OS X?)\b`, takes((*Reader).system)},
 	{
 		`Python platform\s*:\s*(.+)|^\s*(Linux \S+ \d+\.\d+.*|Darwin \S+ \d+.*)|(Darwin Kernel Version \d+.*)`,
@@ -128,8 +128,8 @@ func (r *Reader) system(text string, s Evidence) {
 			p.OS = "linux"
 		}
 		for _, d := range []string{
-			"ubuntu", "debian", "centos", "rhel", "red hat", "rocky", "fedora", "alpine", "arch", "opensuse",
-			"nixos",
+			"ubuntu", "debian", "centos", "rhel", "red hat", "rocky", "almalinux", "fedora", "nobara", "alpine", "cachyos", "manjaro",
+			"endeavouros", "arch", "opensuse", "nixos", "gentoo", "kali", "linuxmint",
 		} {
 			if strings.Contains(lower, d) {
 				p.Distro = strings.ReplaceAll(d, "red hat", "rhel")
