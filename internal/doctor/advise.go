@@ -204,7 +204,7 @@ func clauses(way string) []string {
 var (
 	unix = lazy.Regexp(`(?i)\bsudo |\bapt(-get)? |(?:^|` + "`" + `|\s)(?:export|unset) [A-Z]|\bldconfig\b|\bsystemctl\b|\bmodprobe\b|\brmmod\b|` +
 		`\bdkms\b|bin/activate|/etc/|/dev/|~/\.|\blsof\b|\bfuser\b|\bmokutil\b|nvidia-driver-|\| ?grep\b|` +
-		`LD_LIBRARY_PATH|\bnvidia-ctk\b|\bss -|\bsrun\b|\bsbatch\b|\bapt-mark\b|\bdnf\b`)
+		`LIBRARY_PATH|\bnvidia-ctk\b|\bss -|\bsrun\b|\bsbatch\b|\bapt-mark\b|\bdnf\b`)
 	notMac = lazy.Regexp(`(?i)\bapt(-get)? |\bldconfig\b|\bsystemctl\b|\bmodprobe\b|\bdkms\b|Scripts\\|\$env:|` +
 		`\bnvidia-(?:driver|smi)|NVIDIA driver|vc_redist|\bBIOS\b|--gpus all`)
 	notWSL = lazy.Regexp(`(?i)Scripts\\|vc_redist|apt(-get)? install \S*nvidia-driver|\bmokutil\b`)

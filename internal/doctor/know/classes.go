@@ -86,7 +86,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 	}
 	from := row.Program + " " + row.Place
 	for _, c := range k.Classes {
-		if c.compile(); c.Soft && row.Loud || c.Hard && !row.Loud || !c.where.MatchString(from) || c.ID == anySentence || !c.allows(line) {
+		if c.compile(); c.Soft && row.Loud || c.Hard && !row.Loud || !c.where.MatchString(from) || c.ID == anySentence || !c.allows(row.Kind+" "+line) {
 			continue
 		}
 		for _, f := range c.forms {

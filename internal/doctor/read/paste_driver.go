@@ -122,7 +122,7 @@ const nameExpr = `\b(?:(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX|GT) ?(?:PRO )?(?:A)?\
 	`H100|H200|H800|B100|B200|B300|GB10|GH200|GB200|GB300|L40S?|L20|V100S?|P40|P100|K20|K40|K80|M40|` +
 	`M60)\b(?:[ -](?:PCIe|SXM\d?|NVL|80GB|40GB)\S*)*|(?:AMD )?(?:Radeon )?(?:RX|R[579]|` +
 	`PRO W) ?\d{3,5}\w*(?: XTX?| GRE| OEM)*|[5-9]\d[05]0 ?XTX?\b|AMD \d{3,4}(?: XTX?| GRE| series)\b|Strix (?:Halo|Point)\b|Ryzen AI Max\+? ?395\b|Radeon (?:\(TM\) )?(?:VII|8[05]\dS\b|[678]\d{2}M\b|` +
-	`Pro WX \d{4}\b|Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|` +
+	`Pro WX \d{4}\b|Pro|Graphics|Vega|W\d{4}\w*)\b[\w ]{0,12}|Instinct MI\d+\w*|MI ?\d{2,3}[AX]?\b|Intel Arc \w+|Arc A\d{3}\w?|` +
 	`Arc B\d{3}|Intel(?:\(R\)|\x{ae}|'s)? (?:UHD|HD|Iris|Xe)\b[\w ]{0,20}|Apple M\d(?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|` +
 	`Max|Ultra|Mac)\w*|(?:NVIDIA )?(?:Jetson|DGX Spark)(?: (?:AGX|Xavier|Orin|Nano|TX[12]|NX|Thor))*)`
 

@@ -212,6 +212,6 @@ func newGPU(name string, index int) machine.GPU {
 }
 
 var (
-	amdName   = lazy.Regexp(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI\d{2,3}|\bW\d{4}\b|\bstrix\b|\bRyzen AI\b|^[5-9]\d[05]0 ?XT|\b[5-9]\d[05]0 ?(?:XTX?|GRE)\b`)
+	amdName   = lazy.Regexp(`(?i)\b(RX|R[579]) ?\d{3,5}|\bMI ?\d{2,3}|\bW\d{4}\b|\bstrix\b|\bRyzen AI\b|^[5-9]\d[05]0 ?XT|\b[5-9]\d[05]0 ?(?:XTX?|GRE)\b`)
 	appleName = lazy.Regexp(`(?i)^M[1-5]\b`)
 )
