@@ -262,7 +262,9 @@ func maybeContainer(e *evidence.Evidence) (h hypothesis) {
 				"start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility; or the host itself has none of it yet: `sudo nvidia-modprobe -u -c=0` there",
 			test: "`ls /dev/nvidia-uvm` in it fails then, or `ldconfig -p` shows no libcuda.so.1"}
 	}
-	return hypothesis{likely: true, cause: "container_no_gpu", text: "the container was started without a GPU (docker: `--gpus all`)",
+	asks := slices.ContainsFunc(e.Containers.Workloads, func(w *evidence.Workload) bool { return w.Asks != "" })
+	return hypothesis{likely: true, cause: "container_no_gpu", text: say.Either(asks, "the container asks for a GPU, and its host passes none on",
+		"the container was started without a GPU (docker: `--gpus all`)"),
 		test: "`nvidia-smi` inside the container fails then, and works on the host"}
 }
 
