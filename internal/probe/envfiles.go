@@ -52,7 +52,7 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 			f.Conda = append(f.Conda, r.Name+" "+r.Version+" "+r.Build)
 		}
 	}
-	f.Imports = python.Imports(h, o.Dir, e, venv)
+	f.Imports = python.Imports(h, o.Dir, e)
 	for _, x := range e.Gone {
 		f.Gone = append(f.Gone, machine.ImportPlace{Path: text.Printable(x.Dir), Origins: []machine.Origin{x.At}})
 	}

@@ -42,7 +42,9 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 	case h.OS != "linux" || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther
-	case !hasLibrary(h, []string{path.Dir(path.Dir(h.Resolved(program))), path.Dir(h.ResolvedDir(home)), path.Dir(home)}, minor):
+	case !slices.ContainsFunc([]string{path.Dir(path.Dir(h.Resolved(program))), path.Dir(h.ResolvedDir(home)), path.Dir(home)}, func(prefix string) bool {
+		return library(h, prefix, minor) != "" || h.Exists(prefix+"/lib/python"+strings.ReplaceAll(minor, ".", "")+".zip")
+	}):
 		return machine.PythonBare
 	}
 	return ""
@@ -74,41 +76,54 @@ func Unmade(h *sysroot.Host, o Choice) string {
 	return dir
 }
 
-// Imports lists what `import torch` could take, in the order of sys.path: the
-// working directory, PYTHONPATH, what is put first when Python starts, the user's site
-// (not in a virtual environment, which has its own packages before it: site.py), the
-// environment.
-func Imports(h *sysroot.Host, project string, e Env, venv bool) (out []machine.ImportPlace) {
-	add := func(dir, place string) bool {
-		dir = path.Clean(dir)
-		if !path.IsAbs(dir) || place != machine.InEnvironment && slices.Contains(e.Sites, dir) && place != machine.InUserSite {
-			return false
-		}
-		file := moduleIn(h, dir, "torch", e.tag())
-		if file == "" || slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
-			return false
-		}
-		out = append(out, machine.ImportPlace{Path: text.Printable(file), Place: place})
-		return true
-	}
-	add(workingDir(h, e, project), machine.InWorkingDir)
-	for dir := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
-		if add(dir, machine.InPythonPath) {
-			out[len(out)-1].Origins = (&variables.Origins{Host: h}).Of("PYTHONPATH", dir)
-		}
+// A searched is a directory, or an archive, that Python looks for modules in.
+type searched struct {
+	dir   string
+	place string           // see the places of [machine.ImportPlace]
+	by    []machine.Origin // what put it there
+}
+
+// searchOrder is where Python looks, in the order of sys.path: the working directory, PYTHONPATH,
+// what is put first when it starts, the user's site (not in a virtual environment, which has its
+// own packages before it: site.py), the environment.
+func (e Env) searchOrder(h *sysroot.Host, project string) []searched {
+	all := []searched{{workingDir(h, e, project), machine.InWorkingDir, nil}}
+	from := &variables.Origins{Host: h}
+	for _, dir := range pythonPath(h) {
+		all = append(all, searched{dir, machine.InPythonPath, from.Of("PYTHONPATH", dir)})
 	}
 	for _, x := range e.First {
-		if add(x.Dir, machine.InStartFile) {
-			out[len(out)-1].Origins = []machine.Origin{x.At}
+		all = append(all, searched{x.Dir, machine.InStartFile, []machine.Origin{x.At}})
+	}
+	if ReadConfig(h, e.Dir) == nil {
+		for _, dir := range userSites(h, e.minor()) {
+			all = append(all, searched{dir, machine.InUserSite, nil})
 		}
 	}
-	for _, site := range userSites(h, e.minor()) {
-		if !venv {
-			add(site, machine.InUserSite)
-		}
+	for _, dir := range e.Sites {
+		all = append(all, searched{dir, machine.InEnvironment, nil})
 	}
-	for _, site := range e.Sites {
-		add(site, machine.InEnvironment)
+	for i := range all {
+		all[i].dir = path.Clean(all[i].dir)
+	}
+	return slices.DeleteFunc(all, func(s searched) bool { return !path.IsAbs(s.dir) })
+}
+
+// pythonPath are the directories of PYTHONPATH.
+func pythonPath(h *sysroot.Host) []string {
+	return strings.FieldsFunc(h.Env["PYTHONPATH"], func(r rune) bool { return r == ':' })
+}
+
+// Imports lists what `import torch` could take, in the order in which Python looks.
+func Imports(h *sysroot.Host, project string, e Env) (out []machine.ImportPlace) {
+	for _, s := range e.searchOrder(h, project) {
+		if s.place != machine.InEnvironment && s.place != machine.InUserSite && slices.Contains(e.Sites, s.dir) {
+			continue
+		}
+		file := text.Printable(moduleIn(h, s.dir, "torch", e.tag()))
+		if file != "" && !slices.ContainsFunc(out, func(i machine.ImportPlace) bool { return i.Path == file }) {
+			out = append(out, machine.ImportPlace{Path: file, Place: s.place, Origins: s.by})
+		}
 	}
 	return out
 }
@@ -216,38 +231,23 @@ func (e Env) hideable(library bool) map[string]bool {
 
 // Shadows are files of the project, or of PYTHONPATH, that Python would import in place of
 // a module of its library, or of a package, that torch imports.
-func Shadows(h *sysroot.Host, dir string, e Env) (out []machine.ImportPlace) {
-	from := &variables.Origins{Host: h}
-	look := func(dir, place string, by []machine.Origin) {
-		own := place != machine.InStartFile && slices.Contains(e.Sites, path.Clean(dir)) // then it is Python's library alone that it comes before
-		if !path.IsAbs(dir) || own && place != machine.InPythonPath {
-			return
+func Shadows(h *sysroot.Host, project string, e Env) (out []machine.ImportPlace) {
+	for _, s := range e.searchOrder(h, project) {
+		own := s.place != machine.InStartFile && slices.Contains(e.Sites, s.dir) // then it is Python's library alone that it comes before
+		if own && s.place != machine.InPythonPath {
+			continue
 		}
 		wanted := e.hideable(own)
-		for _, name := range entries(h, dir) {
+		for _, name := range entries(h, s.dir) {
 			name = strings.TrimSuffix(name, "/__init__.py")
 			stem := cmp.Or(moduleOf(name, e.tag()), name)
 			if !wanted[stem] || len(out) == sysroot.MaxNamed {
 				continue
 			}
-			if p := e.shadow(h, dir, name); p != nil {
-				if p.Place, p.Origins = place, by; place == machine.InPythonPath {
-					p.Origins = from.Of(place, dir)
-				}
+			if p := e.shadow(h, s.dir, name); p != nil {
+				p.Place, p.Origins = s.place, s.by
 				out = append(out, *p)
 			}
-		}
-	}
-	look(workingDir(h, e, dir), machine.InWorkingDir, nil)
-	for d := range strings.SplitSeq(h.Env["PYTHONPATH"], ":") {
-		look(d, machine.InPythonPath, nil)
-	}
-	for _, x := range e.First {
-		look(x.Dir, machine.InStartFile, []machine.Origin{x.At})
-	}
-	if ReadConfig(h, e.Dir) == nil { // a virtual environment does not see them before its own
-		for _, d := range userSites(h, e.minor()) {
-			look(d, machine.InUserSite, nil)
 		}
 	}
 	return out

@@ -45,12 +45,11 @@ func (f startFile) at(offset int) machine.Origin {
 // names a directory that comes last, unless it begins with import.
 func searchPath(h *sysroot.Host, e *Env) {
 	own := e.Sites
-	var files []startFile
-	for _, name := range startFiles(h, own) {
-		files = append(files, startFile{name, h.Bytes(name, 256<<10)})
-		for _, m := range startImport().FindAllSubmatch(files[len(files)-1].code, 20) {
-			if module := path.Dir(name) + "/" + string(m[1]) + ".py"; string(m[1]) != "_virtualenv" && h.Exists(module) {
-				files = append(files, startFile{module, h.Bytes(module, 256<<10)})
+	files := startFiles(h, own)
+	for _, f := range files {
+		for _, m := range startImport().FindAllSubmatch(f.code, 20) {
+			if module := path.Dir(f.name) + "/" + string(m[1]) + ".py"; string(m[1]) != "_virtualenv" && h.Exists(module) {
+				files = append(files, startFile{module, h.Bytes(module, maxStart)})
 			}
 		}
 	}
@@ -73,7 +72,7 @@ func searchPath(h *sysroot.Host, e *Env) {
 			e.Starts = append(e.Starts, x)
 		}
 	}
-	e.Starts = append(e.Starts, unfound(h, *e, own)...)
+	e.Starts = append(e.Starts, unfound(h, *e, files)...)
 }
 
 // adds takes the directories that a .pth file names.
@@ -159,12 +158,15 @@ func (e Env) brings(h *sysroot.Host, file string) bool {
 	})
 }
 
+// maxStart bounds what is read of a file that Python runs when it starts.
+const maxStart = 256 << 10
+
 // startFiles are sitecustomize, usercustomize and the .pth files.
-func startFiles(h *sysroot.Host, sites []string) (files []string) {
-	for _, dir := range xslices.Once(strings.FieldsFunc(h.Env["PYTHONPATH"], func(r rune) bool { return r == ':' }), sites) {
+func startFiles(h *sysroot.Host, sites []string) (files []startFile) {
+	for _, dir := range xslices.Once(pythonPath(h), sites) {
 		for _, name := range h.Names(dir) {
 			if name == "sitecustomize.py" || name == "usercustomize.py" || strings.HasSuffix(name, ".pth") && slices.Contains(sites, dir) {
-				files = append(files, dir+"/"+name)
+				files = append(files, startFile{dir + "/" + name, h.Bytes(dir+"/"+name, maxStart)})
 			}
 		}
 	}
@@ -174,14 +176,13 @@ func startFiles(h *sysroot.Host, sites []string) (files []string) {
 // AtStart reads what sitecustomize, usercustomize and the .pth files set (the module site
 // of Python's library).
 func AtStart(h *sysroot.Host, sites []string) (out []machine.Variable) {
-	for _, file := range startFiles(h, sites) {
-		code := h.Bytes(file, 256<<10)
-		for _, a := range variables.InPython(code) {
-			if _, set := h.Env[a.Variable]; !variables.Tracked().MatchString(a.Variable) || set && a.Text != "" {
-				continue
+	for _, f := range startFiles(h, sites) {
+		for _, a := range variables.InPython(f.code) {
+			if _, set := h.Env[a.Variable]; variables.Tracked().MatchString(a.Variable) && (!set || a.Text == "") {
+				at := f.at(0)
+				at.Line = a.Line
+				out = append(out, machine.Variable{Name: a.Variable, Value: variables.Redact(a.Value), AtStart: true, Origins: []machine.Origin{at}})
 			}
-			at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: a.Line}
-			out = append(out, machine.Variable{Name: a.Variable, Value: variables.Redact(a.Value), AtStart: true, Origins: []machine.Origin{at}})
 		}
 	}
 	return out

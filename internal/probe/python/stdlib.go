@@ -1,7 +1,6 @@
 package python
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -9,25 +8,23 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
 
-// hasLibrary reports whether the library of a Python is below one of some prefixes, by the
-// file that Python itself looks for (Modules/getpath.py, STDLIB_LANDMARKS).
-func hasLibrary(h *sysroot.Host, prefixes []string, minor string) bool {
-	for _, prefix := range prefixes {
-		for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor, "/lib/python" + minor + "t"} {
-			if h.Exists(prefix+lib+"/os.py") || h.Exists(prefix+lib+"/os.pyc") {
-				return true
-			}
-		}
-		if h.Exists(prefix + "/lib/python" + strings.ReplaceAll(minor, ".", "") + ".zip") {
-			return true
-		}
-	}
-	return false
+// library is the directory of the modules of a Python below a prefix, by the file that Python
+// itself looks for (Modules/getpath.py, STDLIB_LANDMARKS); "" it is not there.
+func library(h *sysroot.Host, prefix, minor string) string {
+	dir, _ := xslices.Find([]string{prefix + "/lib/python" + minor, prefix + "/lib64/python" + minor, prefix + "/lib/python" + minor + "t"},
+		func(dir string) bool { return h.Exists(dir+"/os.py") || h.Exists(dir+"/os.pyc") })
+	return dir
+}
+
+// library is where its Python has the modules that it came with; "" they are not found.
+func (e Env) library(h *sysroot.Host) string {
+	return library(h, path.Dir(path.Dir(h.Resolved(e.Python.Path))), version.Minor(e.Python.Version))
 }
 
 // HasModule reports whether a module of that name is in one of some directories of packages.
@@ -53,22 +50,19 @@ func Backend(h *sysroot.Host, info string) string {
 var startImport = lazy.Regexp(`(?m)^import[ \t]+(\w+)`)
 
 // unfound are the lines of .pth files that import what is in no directory of Python's path:
-// Python says so at each start, leaves the rest of the file out and goes on.
-func unfound(h *sysroot.Host, e Env, own []string) (out []machine.StartFault) {
-	library := path.Dir(dynload(h, e)) // "." where the modules of the library cannot be listed
-	if library == "." {
+// Python says so at each start, leaves the rest of the file out and goes on. None is found where the modules of the
+// library cannot be listed.
+func unfound(h *sysroot.Host, e Env, files []startFile) (out []machine.StartFault) {
+	dir := dynload(h, e)
+	if dir == "" {
 		return nil
 	}
-	places := append([]string{library, library + "/lib-dynload"}, e.Sites...)
-	places = append(places, text.Each(e.First, func(x pathEntry) string { return x.Dir })...)
-	places = append(places, strings.Split(h.Env["PYTHONPATH"], ":")...)
-	for _, file := range startFiles(h, own) {
-		code := h.Bytes(file, 256<<10)
-		for _, m := range startImport().FindAllSubmatchIndex(code, 20) {
-			name := string(code[m[2]:m[3]])
-			if strings.HasSuffix(file, ".pth") && !slices.Contains([]string{"sys", "builtins", "time"}, name) && !HasModule(h, places, name) {
-				at := machine.Origin{Kind: machine.OriginPython, File: text.Printable(file), Line: 1 + bytes.Count(code[:m[0]], []byte("\n"))}
-				out = append(out, machine.StartFault{At: at, Is: machine.StartUnfound, How: "import " + text.Printable(name)})
+	places := slices.Concat([]string{dir, path.Dir(dir)}, e.Sites, text.Each(e.First, func(x pathEntry) string { return x.Dir }), pythonPath(h))
+	for _, f := range files {
+		for _, m := range startImport().FindAllSubmatchIndex(f.code, 20) {
+			name := string(f.code[m[2]:m[3]])
+			if strings.HasSuffix(f.name, ".pth") && !slices.Contains([]string{"sys", "builtins", "time"}, name) && !HasModule(h, places, name) {
+				out = append(out, machine.StartFault{At: f.at(m[0]), Is: machine.StartUnfound, How: "import " + text.Printable(name)})
 			}
 		}
 	}
@@ -78,21 +72,15 @@ func unfound(h *sysroot.Host, e Env, own []string) (out []machine.StartFault) {
 // dynload is the directory of the modules of Python's library that are machine code; "" where
 // they are a part of the program, as in builds that uv brings.
 func dynload(h *sysroot.Host, e Env) string {
-	prefix, minor := path.Dir(path.Dir(h.Resolved(e.Python.Path))), version.Minor(e.Python.Version)
-	for _, lib := range []string{"/lib/python" + minor, "/lib64/python" + minor} {
-		if dir := prefix + lib + "/lib-dynload"; moduleFile(h, dir, "_json") != "" {
-			return dir
-		}
-	}
-	return ""
+	dir := e.library(h) + "/lib-dynload"
+	return say.If(moduleFile(h, dir, "_json") != "", dir)
 }
 
 // Lost are the files of Python's library that torch's imports need and that are not there, or empty: a module that is in
 // none of its forms, or one whose byte code was left.
 func Lost(h *sysroot.Host, e Env) (out []string) {
-	prefix, minor := path.Dir(path.Dir(h.Resolved(e.Python.Path))), version.Minor(e.Python.Version)
-	library, _ := xslices.Find([]string{prefix + "/lib/python" + minor, prefix + "/lib64/python" + minor}, func(dir string) bool { return h.Exists(dir + "/os.py") })
-	if library == "" {
+	library := e.library(h)
+	if !h.Exists(library + "/os.py") {
 		return nil
 	}
 	names := h.Names(library)
@@ -102,7 +90,7 @@ func Lost(h *sysroot.Host, e Env) (out []string) {
 		switch {
 		case has(names, name+".py") && len(h.Bytes(dir+".py", 1)) == 0:
 			out = append(out, dir+".py")
-		case has(names, name+".py"), name == "graphlib" && minor == "3.8":
+		case has(names, name+".py"), name == "graphlib" && e.minor() == "3.8":
 		case !has(names, name):
 			out = append(out, dir+".py")
 		default:

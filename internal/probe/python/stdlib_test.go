@@ -26,7 +26,7 @@ func TestCompiled(t *testing.T) {
 		{[]string{"_json", "_ctypes", "_bz2"}, vision, []string{"_lzma"}},
 		{[]string{"_tkinter"}, vision, nil},
 	} {
-		files := map[string]string{"opt/py/bin/python3.11": ""}
+		files := map[string]string{"opt/py/bin/python3.11": "", "opt/py/lib/python3.11/os.py": ""}
 		for _, m := range c.have {
 			files[dir+m+".cpython-311-x86_64-linux-gnu.so"] = ""
 		}
@@ -47,7 +47,7 @@ func TestUnfound(t *testing.T) {
 		site + "a.pth": "import sys; sys.path.append('/x')\nimport os, hook\nimport hook\nimport pkg.sub\nimport company_hooks\n/elsewhere\n",
 	}), OS: "linux"})
 	sites := []string{"/" + site[:len(site)-1]}
-	got := unfound(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}, Sites: sites}, sites)
+	got := unfound(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}, Sites: sites}, startFiles(h, sites))
 	if len(got) != 1 || got[0].How != "import company_hooks" || got[0].At.Line != 5 {
 		t.Errorf("%+v", got)
 	}
