@@ -13,6 +13,7 @@ import (
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 
@@ -78,10 +79,7 @@ func amendAction(c *cli.Context, verb string) error {
 
 // amendLock changes what the lock is asked for, and makes the environment what it says.
 func (f applyFlags) amendLock(c *cli.Context, verb string) error {
-	change := lockAddCommand()
-	if verb == "remove" {
-		change = lockRemoveCommand()
-	}
+	change := say.Either(verb == "remove", lockRemoveCommand(), lockAddCommand())
 	if err := change.Action(c); err != nil {
 		return err
 	}

@@ -177,10 +177,7 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 
 // show prints the plan where the answer in JSON leaves room for it.
 func (f applyFlags) show(p *plan.Plan) error {
-	w := stdout()
-	if f.json {
-		w = stderr()
-	}
+	w := say.Either(f.json, stderr(), stdout())
 	look := style(w)
 	look.Verbose = f.verbose
 	_, err := io.WriteString(w, ui.Plan(p, look)+ui.KernelText(p, f.dir(p), f.made.kernel))

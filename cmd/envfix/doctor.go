@@ -129,10 +129,7 @@ func doctorOf(c *cli.Context) (f doctorFlags, err error) {
 			return f, err
 		}
 	}
-	as := examines
-	if f.fix {
-		as = carriesOut
-	}
+	as := say.Either(f.fix, carriesOut, examines)
 	if f.plan, err = planOf(c, as); err != nil || !f.fix {
 		return f, err
 	}

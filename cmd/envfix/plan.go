@@ -20,6 +20,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/place"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/ui"
@@ -146,10 +147,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 	case refused != nil:
 		return refused
 	case v.sh, v.ps1:
-		write := plan.Script
-		if v.ps1 {
-			write = plan.PowerShell
-		}
+		write := say.Either(v.ps1, plan.PowerShell, plan.Script)
 		if b, err := plan.Encode(p); err == nil {
 			warnHidden(string(b))
 		}

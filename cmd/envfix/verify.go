@@ -21,6 +21,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/probe"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/internal/xslices"
@@ -101,10 +102,7 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	if len(others) > 0 && len(installedOf(dir, "torch")) == 0 {
 		modules = others
 	}
-	argv := apply.Argv
-	if f.quick {
-		argv = apply.QuickArgv
-	}
+	argv := say.Either(f.quick, apply.QuickArgv, apply.Argv)
 	bar := newProgress("importing " + strings.Join(modules, ", ") + " and computing")
 	proof, err := apply.Prove(ctx, system.Command{Argv: argv(filepath.Join(bin, "python"), modules)})
 	bar.end()

@@ -99,9 +99,7 @@ func (r *run) locked(ctx context.Context) (err error) {
 		return err
 	}
 	r.journal = j
-	if r.Boot != "" {
-		r.journal.boot = r.Boot
-	}
+	r.journal.boot = cmp.Or(r.Boot, r.journal.boot)
 	said, err := r.env.recover(r.journal)
 	for _, s := range said {
 		r.say("%s", s)

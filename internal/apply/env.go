@@ -91,10 +91,7 @@ func (e *Env) prepare() error {
 		if kind == 0 {
 			continue
 		}
-		mode := fs.FileMode(0o700)
-		if name == stateDir || name == gensDir {
-			mode = 0o755
-		}
+		mode := say.Either(name == stateDir || name == gensDir, 0o755, fs.FileMode(0o700))
 		if err := e.root.MkdirAll(name, mode); err != nil {
 			return e.unwritable(err)
 		}

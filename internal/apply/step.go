@@ -67,10 +67,7 @@ func (r *run) intend(ctx context.Context, i int) error {
 // done writes down that step i has acted.
 func (r *run) done(ctx context.Context, i int) error {
 	s := r.plan.Steps[i]
-	ended := ctx.Err
-	if s.Switch != nil {
-		ended = func() error { return nil }
-	}
+	ended := say.Either(s.Switch != nil, func() error { return nil }, ctx.Err)
 	return inOrder(point(s.ID+":after-effect"), ended, point(s.ID+":before-record"),
 		func() error { return r.record(Entry{State: Done, Step: s.ID}) })
 }
@@ -111,10 +108,7 @@ func (r *run) act(ctx context.Context, i int) error {
 
 // fill replaces {gen}, {tools} and {envfix} in an argument, a path or a value.
 func (r *run) fill(s string) string {
-	gen := r.env.path(genPath(r.gen.ID))
-	if r.inPlace() {
-		gen = r.env.Dir
-	}
+	gen := say.Either(r.inPlace(), r.env.Dir, r.env.path(genPath(r.gen.ID)))
 	return strings.NewReplacer("{gen}", gen, "{tools}", r.Tools, "{envfix}", r.Self).Replace(s)
 }
 

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -120,10 +121,7 @@ func leadNowhere(h *sysroot.Host) (out []string) {
 	}
 	for _, name := range []string{"CC", "CXX", "CUDAHOSTCXX"} {
 		program, _, _ := strings.Cut(strings.TrimSpace(h.Env[name]), " ") // "ccache gcc-13 -m64"
-		places := h.PathDirs()
-		if h.Abs(program) {
-			places = []string{"/"}
-		}
+		places := say.Either(h.Abs(program), []string{"/"}, h.PathDirs())
 		if program == "" || h.OS == "windows" || strings.Contains(program, "/") && !h.Abs(program) {
 			continue // nothing, or what depends on where it is started
 		}

@@ -11,6 +11,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/xslices"
 )
@@ -28,10 +29,7 @@ func Amend(file string, asked []string, remove bool) (undo func() error, err err
 		if err != nil {
 			return nil, err
 		}
-		change := amendLines
-		if filepath.Base(file) == "pyproject.toml" {
-			change = amendTable
-		}
+		change := say.Either(filepath.Base(file) == "pyproject.toml", amendTable, amendLines)
 		if err := change(e, q, remove); err != nil {
 			return nil, fail.Wrap(fail.Failed, err)
 		}

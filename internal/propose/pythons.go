@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -16,10 +17,7 @@ var preferred = []string{"3.12", "3.11", "3.10", "3.13", "3.9", "3.8", "3.7", "3
 // pythons are the Pythons that the project and the matrix admit, those first for which the
 // fewest of the requirements, and of theirs as far as they were read, have no wheel.
 func (l *Loop) pythons(ctx context.Context, a *Answer, r resolver.Request) []string {
-	candidates := append(slices.Clone(l.Found), preferred...)
-	if r.Python != "" {
-		candidates = []string{r.Python}
-	}
+	candidates := say.Either(r.Python != "", []string{r.Python}, append(slices.Clone(l.Found), preferred...))
 	lacking := map[string]int{}
 	var out []string
 	for _, python := range candidates {

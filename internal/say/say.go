@@ -10,8 +10,8 @@ import (
 // If is a part that is said where something is so.
 func If(so bool, part string) string { return Either(so, part, "") }
 
-// Either is what is said where something is so, or else.
-func Either(so bool, part, otherwise string) string {
+// Either is what is said, or taken, where something is so, or else.
+func Either[T any](so bool, part, otherwise T) T {
 	if so {
 		return part
 	}

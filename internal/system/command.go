@@ -5,6 +5,7 @@ package system
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,10 +184,7 @@ func (c Command) prepare(ctx context.Context, path string, out io.Writer) *exec.
 		cmd = exec.Command(path, c.Argv[1:]...)
 	}
 	cmd.Args = c.Argv // as planned: not the path that was found for it
-	ours := os.Environ()
-	if c.Root {
-		ours = ForRoot(ours)
-	}
+	ours := say.Either(c.Root, ForRoot(os.Environ()), os.Environ())
 	cmd.Env = Environment(ours, c.Env)
 	cmd.Dir = c.Dir
 	if c.Stdin != nil { // else /dev/null: an installer that asks would wait for ever
@@ -196,10 +194,7 @@ func (c Command) prepare(ctx context.Context, path string, out io.Writer) *exec.
 	if c.Raw != nil {
 		cmd.Stdout = io.MultiWriter(out, c.Raw)
 	}
-	cmd.WaitDelay = c.Grace // also ends the wait for a daemon that kept our pipe
-	if cmd.WaitDelay == 0 {
-		cmd.WaitDelay = 5 * time.Second
-	}
+	cmd.WaitDelay = cmp.Or(c.Grace, 5*time.Second) // also ends the wait for a daemon that kept our pipe
 	group(cmd, c)
 	return cmd
 }

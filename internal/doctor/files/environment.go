@@ -30,7 +30,7 @@ func shadowed(e *evidence.Evidence, out *evidence.Findings) {
 	case strings.HasSuffix(first.Path, "/torch.py"), first.Place == machine.InWorkingDir && i > 0:
 		out.Find("PY013", evidence.Proven, said, second).
 			Says("%s stands in %s and hides the torch package", first.Path, first.Place).
-			Do(renameFix(e, first)...)
+			Do(renameFix(first)...)
 	case i <= 0:
 	case first.Place == machine.InPythonPath:
 		out.Find("PY004", evidence.Proven, append(evidence.FromOrigins(first.Origins, first.Site()), said, second)...).
@@ -100,7 +100,7 @@ func hiddenModules(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		f := out.Find("PY013", evidence.Likely, evidence.Fact("`import torch` takes %s for the module %s", p.Path, name)).
 			Says("%s stands in %s and hides Python's or torch's own module %s: `import torch` fails, or does what it should not", p.Path, p.Place, name).
-			Do(renameFix(e, p)...).
+			Do(renameFix(p)...).
 			Explaining("PY011")
 		if p.Tag != "" {
 			f.Says("%s stands in %s before the environment's %s and is compiled for another Python, %s: `import %s` fails", p.Path, p.Place, name, p.Tag, name)

@@ -16,7 +16,7 @@ func pythonPathMend(e *evidence.Evidence, p machine.ImportPlace) evidence.Mend {
 
 // renameFix says how to move a user's own file out of the way of `import torch`.
 // It is the user's: envfix never does it.
-func renameFix(e *evidence.Evidence, p machine.ImportPlace) []string {
+func renameFix(p machine.ImportPlace) []string {
 	old := p.Path
 	if path.Base(old) == "__init__.py" {
 		old = path.Dir(old)

@@ -22,7 +22,7 @@ func kernelErrors(e *evidence.Evidence, out *evidence.Findings) {
 	for _, k := range e.Machine.KernelLog.Errors {
 		switch {
 		case k.Switch:
-			switchError(e, out, k)
+			switchError(out, k)
 		case strings.Contains(k.Text, "to 0x0 (None)"): // Xid 154: the GPU has recovered
 		default:
 			xid(e, out, k)
@@ -62,7 +62,7 @@ func xid(e *evidence.Evidence, out *evidence.Findings, k machine.KernelError) {
 }
 
 // switchError: the SXid of an NVSwitch. Those that are not fatal were corrected.
-func switchError(e *evidence.Evidence, out *evidence.Findings, k machine.KernelError) {
+func switchError(out *evidence.Findings, k machine.KernelError) {
 	f := out.Find("KMD013", evidence.Likely, evidence.Fact("kernel log: SXid (PCI:%s): %d, %s", k.PCIAddress, k.Number, k.Text)).
 		Says("the kernel logged SXid %d of the NVSwitch at %s%s", k.Number, k.PCIAddress, times(k))
 	if strings.Contains(strings.ToLower(k.Text), "non-fatal") {

@@ -88,11 +88,7 @@ func majors(h *sysroot.Host) map[string]uint64 {
 			continue
 		}
 		if n, err := strconv.ParseUint(f[0], 10, 32); err == nil {
-			name := f[1]
-			if name == "nvidia-frontend" {
-				name = "nvidia"
-			}
-			out[name] = n
+			out[say.Either(f[1] == "nvidia-frontend", "nvidia", f[1])] = n
 		}
 	}
 	return out

@@ -35,10 +35,7 @@ func gpuUse(h *sysroot.Host, u, whole *nvmlchild.Use) *machine.GPUUse {
 	if u.Listed {
 		out.Processes = processes(h, u.Processes)
 	}
-	s := u
-	if whole != nil {
-		s = whole
-	}
+	s := cmp.Or(whole, u)
 	if s.Mode != nil && *s.Mode >= 0 && *s.Mode < len(computeModes) {
 		out.ComputeMode = computeModes[*s.Mode]
 	}

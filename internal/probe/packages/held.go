@@ -56,9 +56,7 @@ func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 	if !dist.Whole {
 		d.Broken = "its metadata has no name or no version"
 	}
-	for _, m := range wheelTag().FindAllStringSubmatch(h.Text(info+"/WHEEL"), 20) {
-		d.Tags = append(d.Tags, text.Printable(m[1]))
-	}
+	d.Tags = text.Each(wheelTag().FindAllStringSubmatch(h.Text(info+"/WHEEL"), 20), func(m []string) string { return text.Printable(m[1]) })
 	d.Indexed = cachedByUV(h, d.Name, d.Version)
 	d.Origin = cameFrom(h, info)
 	if !python.TorchSet().MatchString(d.Name) {
