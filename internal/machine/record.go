@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -38,6 +39,11 @@ func ReadRecord(text []byte) (out []RecordFile) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// Lists reports whether a RECORD names a file.
+func Lists(record []byte, file string) bool {
+	return bytes.HasPrefix(record, []byte(file+",")) || bytes.Contains(record, []byte("\n"+file+","))
 }
 
 // Code reports whether a file is a distribution's own: programs are rewritten by

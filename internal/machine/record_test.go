@@ -12,6 +12,11 @@ func TestReadRecord(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	for name, want := range map[string]bool{"a.pth": true, "b.py": true, "c.py": false} {
+		if got := Lists([]byte("a.pth,sha256=x,1\nb.py,,\npkg/c.py,,\n"), name); got != want {
+			t.Errorf("%s is listed: %v", name, got)
+		}
+	}
 }
 
 // The order of RECORD and what installers add to it do not count; code does.

@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
 )
@@ -22,7 +22,8 @@ func (c *comparison) byteCode(tag string) {
 		}
 		for _, name := range c.h.Unsorted(dir + "__pycache__") {
 			source, compiled := strings.CutSuffix(name, "."+tag+".pyc")
-			if file := dir + "__pycache__/" + name; compiled && len(c.d.Cut) < sysroot.MaxNamed && names[source+".py"] && c.cut(file, dir+source+".py") && c.lists(dir+source+".py") {
+			source, file := dir+source+".py", dir+"__pycache__/"+name
+			if compiled && len(c.d.Cut) < sysroot.MaxNamed && names[path.Base(source)] && c.cut(file, source) && machine.Lists(c.record, source[len(c.site):]) {
 				c.d.Cut = append(c.d.Cut, text.Printable(file))
 			}
 		}
@@ -60,10 +61,4 @@ func endsCode(code []byte) bool {
 		}
 	}
 	return false
-}
-
-// lists reports whether the distribution brought a file: a directory of packages holds modules of several.
-func (c *comparison) lists(file string) bool {
-	name := strings.TrimPrefix(file, path.Dir(c.d.Info)+"/")
-	return bytes.Contains(append([]byte("\n"), c.record...), []byte("\n"+name+","))
 }

@@ -13,22 +13,25 @@ import (
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A comparison is that of one distribution's RECORD with the disk.
 type comparison struct {
-	h     *sysroot.Host
-	d     *machine.DistFiles
-	after time.Time // what is younger was written to since
-	byPip bool
-	dirs  map[string]map[string]bool // the names in each directory
-	read  int                        // sources that were read for their hash
-	young []machine.RecordFile       // libraries that were written to since
-
+	h      *sysroot.Host
+	d      *machine.DistFiles
+	site   string // the directory of packages, with a slash
 	record []byte
+	after  time.Time // what is younger was written to since
+	byPip  bool
+	dirs   map[string]map[string]bool // the names in each directory
+	read   int                        // sources that were read for their hash
+	young  []machine.RecordFile       // libraries that were written to since
 }
 
-func (c *comparison) compare(file string, f machine.RecordFile) {
+// compare looks at one file of RECORD.
+func (c *comparison) compare(f machine.RecordFile) {
+	file := c.site + path.Clean(f.Path)
 	dir, name := path.Split(file)
 	names := c.names(dir)
 	switch {
@@ -46,10 +49,7 @@ func (c *comparison) compare(file string, f machine.RecordFile) {
 func (c *comparison) names(dir string) map[string]bool {
 	names, read := c.dirs[dir]
 	if !read {
-		names = map[string]bool{}
-		for _, name := range c.h.Unsorted(dir) {
-			names[name] = true
-		}
+		names = xslices.Set(c.h.Unsorted(dir), func(name string) string { return name })
 		c.dirs[dir] = names
 	}
 	return names
@@ -69,7 +69,7 @@ func (c *comparison) absent(file string) {
 // content notes a file that is not as it was installed, or that this user may not read.
 func (c *comparison) content(file string, f machine.RecordFile) {
 	i, err := os.Stat(c.h.Real(file))
-	switch depth := strings.Count(file[len(path.Dir(c.d.Info)):], "/"); {
+	switch depth := strings.Count(file[len(c.site):], "/") + 1; {
 	case err != nil:
 	case altered(c.h, file, i, f.Size, depth):
 		c.d.Resized = append(c.d.Resized, text.Printable(file))
@@ -85,9 +85,12 @@ func (c *comparison) content(file string, f machine.RecordFile) {
 // youngLibraries reads for their hashes the libraries that were written to after their package was
 // installed, where that are few: of a copy that kept no times all are.
 func (c *comparison) youngLibraries() {
+	if len(c.young) > 2 {
+		return
+	}
 	for _, f := range c.young {
-		file, sum := path.Dir(c.d.Info)+"/"+path.Clean(f.Path), strings.TrimPrefix(f.Hash, "sha256=")
-		if len(c.young) <= 2 && f.Size < mostHashed && sum != f.Hash && !hashed(c.h.Real(file), sum) {
+		file := c.site + path.Clean(f.Path)
+		if sum, known := strings.CutPrefix(f.Hash, "sha256="); known && f.Size < mostHashed && !hashed(c.h.Real(file), sum) {
 			c.d.Resized, c.d.Damaged = append(c.d.Resized, text.Printable(file)), true
 		}
 	}

@@ -91,8 +91,8 @@ func movedSource(h *sysroot.Host, info string) string {
 const emptyHash = "sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
 
 // checkRecord compares RECORD with the disk: every file by existence, libraries and sources by
-// size too; nothing is hashed. What conda installs has other sizes than the wheel
-// that it was made of, so sizes count for pip and uv alone. tag is of the Python whose byte code counts.
+// size too, and those by their hashes that were written to since. What conda installs has other
+// sizes than the wheel that it was made of, so content counts for pip and uv alone. tag is of the Python whose byte code counts.
 func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	byPip := d.Installer == "pip" || d.Installer == "uv"
 	data := h.Bytes(info+"/RECORD", sysroot.MaxFile)
@@ -102,9 +102,9 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 		}
 		return
 	}
-	site, own := path.Dir(info), path.Base(info)+"/RECORD"
+	own := path.Base(info) + "/RECORD"
 	var itself bool
-	c := comparison{h: h, d: d, after: modified(h, info+"/RECORD").Add(settled), byPip: byPip, dirs: map[string]map[string]bool{}, record: data}
+	c := comparison{h: h, d: d, site: path.Dir(info) + "/", record: data, after: modified(h, info+"/RECORD").Add(settled), byPip: byPip, dirs: map[string]map[string]bool{}}
 	for _, f := range machine.ReadRecord(data) {
 		switch {
 		case f.Path == own:
@@ -119,7 +119,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 		if isLibrary(f.Path) {
 			d.Libraries = append(d.Libraries, f.Path)
 		}
-		c.compare(site+"/"+path.Clean(f.Path), f)
+		c.compare(f)
 	}
 	c.youngLibraries()
 	c.byteCode(tag)
@@ -128,7 +128,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	}
 	d.Missing = xslices.First(d.Missing, isLibrary)
 	d.Missing = d.Missing[:min(len(d.Missing), sysroot.MaxNamed)]
-	d.Link = brokenLink(h, append(d.Missing, site)[0], site)
+	d.Link = brokenLink(h, append(d.Missing, path.Dir(info))[0], path.Dir(info))
 }
 
 // brokenLink is where a link leads, and nothing is, that a missing file of a directory lies behind; "" no such.

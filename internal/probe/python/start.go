@@ -103,22 +103,25 @@ var (
 	aName      = lazy.Regexp(`\w+`)
 	putsNone   = lazy.Regexp(`\bsys\.modules\[([^\]\n]+)\] *= *None\b`)
 	endsPython = lazy.Regexp(`(?m)^(?:import [\w, ]+; *)?(?:(?:sys\.|os\._)?exit *\(|quit *\(|raise SystemExit\b).*`)
-	hooksIn    = lazy.Regexp(`\bsys\.(?:modules|meta_path|path_hooks)\b|\b__import__ *=`)
+	hooksIn    = lazy.Regexp(`(\bin )?\bsys\.(?:modules|meta_path|path_hooks)\b(\.get\b)?|\b__import__ *=`) // with what only reads
 	// What narrows Python for all that it imports: where it looks, how deep it calls, how much it may use.
 	// In a file that works on how Python imports it keeps a module from it.
 	refuses = lazy.Regexp(`\braise (?:ImportError|ModuleNotFoundError)\b.*`)
 	narrows = lazy.Regexp(`(?m)^[^#\n]*?(\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|\bsetrecursionlimit\( *1?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*)`)
+	// What leaves of the search path all but the working directory.
+	leavesAll = lazy.Regexp(`\+ *sys\.path\b|= *sys\.path *\+|\*sys\.path\b|\.remove\( *(?:''|"") *\)`)
 )
 
 // startFault is what a file does to the import of torch, or to Python itself: the module
 // site decodes a .pth file as UTF-8 and lets the error end the program. What a package brought
 // does what it is for, unless it ends Python.
 func (e Env) startFault(h *sysroot.Host, f startFile) machine.StartFault {
-	none, hook := putsNone().FindSubmatch(f.code), hooksIn().Find(f.code)
+	none, end := putsNone().FindSubmatch(f.code), endsPython().Find(f.code)
+	hook, _ := xslices.Find(hooksIn().FindAllSubmatch(f.code, -1), func(m [][]byte) bool { return len(m[1])+len(m[2]) == 0 })
+	narrow, _ := xslices.Find(narrows().FindAllSubmatch(f.code, -1), func(m [][]byte) bool { return !leavesAll().Match(m[1]) })
 	fault := func(is string, how []byte) machine.StartFault {
 		return machine.StartFault{Is: is, How: text.Printable(string(how))}
 	}
-	narrow, end := narrows().FindSubmatch(f.code), endsPython().Find(f.code)
 	switch {
 	case end != nil:
 		return fault(machine.StartEnds, end)
@@ -137,7 +140,7 @@ func (e Env) startFault(h *sysroot.Host, f startFile) machine.StartFault {
 	case none == nil && refuses().Match(f.code):
 		return fault(machine.StartHides, refuses().Find(f.code))
 	case none == nil:
-		return fault(machine.StartHooks, hook)
+		return fault(machine.StartHooks, hook[0])
 	}
 	return machine.StartFault{}
 }
@@ -154,7 +157,7 @@ func (e Env) namesImported(code []byte) bool {
 // brings reports whether a package brought a file.
 func (e Env) brings(h *sysroot.Host, file string) bool {
 	return slices.ContainsFunc(e.Dists, func(d Dist) bool {
-		return d.Path == path.Dir(file) && bytes.Contains(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile), []byte("\n"+path.Base(file)+","))
+		return d.Path == path.Dir(file) && machine.Lists(h.Bytes(d.Info+"/RECORD", sysroot.MaxFile), path.Base(file))
 	})
 }
 
