@@ -161,10 +161,7 @@ func (b *builder) blockNouveau(r *recipe) {
 	}
 	b.add(plan.Step{ID: "driver-nouveau", Title: "keep nouveau from loading", Why: "nouveau drives the GPU now, and two drivers cannot", Root: true,
 		Write: &plan.Write{Path: "/etc/modprobe.d/envfix-nouveau.conf", Mode: 0o644, Content: "blacklist nouveau\noptions nouveau modeset=0\n"}})
-	argv := []string{"dracut", "--force"}
-	if r.manager == "apt-get" {
-		argv = []string{"update-initramfs", "-u"}
-	}
+	argv := say.Either(r.manager == "apt-get", []string{"update-initramfs", "-u"}, []string{"dracut", "--force"})
 	b.add(command("driver-initramfs", "rebuild the initial file system", "nouveau would load from the old one before the blacklist is read", argv))
 }
 

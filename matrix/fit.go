@@ -20,10 +20,7 @@ func (f *Files) onPlatform(p machine.Platform) bool {
 		return false
 	}
 	if f.OS == "linux" && p.Libc != nil {
-		floor := f.Glibc
-		if p.Libc.Kind == "musl" {
-			floor = f.Musl
-		}
+		floor := say.Either(p.Libc.Kind == "musl", f.Musl, f.Glibc)
 		if floor.IsZero() && f.Glibc.IsZero() != f.Musl.IsZero() { // for the other libc alone
 			return false
 		}

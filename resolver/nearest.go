@@ -32,10 +32,7 @@ func (s advice) nearest(o *outcome) []Nearest {
 			return
 		}
 		n := Nearest{Change: change, Torch: c.Torch, Build: c.Build, Python: c.Python, Note: made.note()}
-		list := &out
-		if n.Note != "" {
-			list = &last
-		}
+		list := say.Either(n.Note != "", &last, &out)
 		if !slices.ContainsFunc(append(slices.Clone(out), last...), func(x Nearest) bool { return x.Change == n.Change }) {
 			*list = append(*list, n)
 		}

@@ -22,10 +22,7 @@ import (
 // mend shows the findings and the plan that mends them, carries it out as apply
 // does, and examines again. What envfix cannot do it names, with the command.
 func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Case) error {
-	show := io.Writer(stdout())
-	if f.json {
-		show = stderr()
-	}
+	show := say.Either[io.Writer](f.json, stderr(), stdout())
 	p, refused := f.withSteps(ctx, &r, patient)
 	look := f.look(show)
 	text := f.where(patient) + ui.Doctor(r, patient, look)

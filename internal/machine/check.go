@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -136,10 +137,7 @@ func (m *Machine) checkSizes() error {
 		{"gpus", len(m.GPUs)}, {"cuda_toolkits", len(m.Toolkits)}, {"pythons", len(m.Pythons)}, {"installed", len(m.Installed)},
 		{"tools", len(m.Tools)}, {"env", len(m.Env)}, {"notes", len(m.Notes)}, {"library_dirs", len(m.LibraryDirs)},
 	} {
-		most := maxList
-		if l.name == "gpus" {
-			most = maxGPUs
-		}
+		most := say.Either(l.name == "gpus", maxGPUs, maxList)
 		if l.n > most {
 			return fmt.Errorf("%s: %d entries; no machine has more than %d", l.name, l.n, most)
 		}

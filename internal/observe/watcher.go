@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/observe/verdict"
 	"envfix/internal/proc"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -158,10 +159,7 @@ func (w *watcher) one(p *watched, now time.Time, slow bool) (cpu float64, ok boo
 // closer looks at what costs more, once a second, and at open files more seldom
 // the longer the job runs.
 func (w *watcher) closer(p *watched, now time.Time) {
-	every := 2
-	if w.seconds >= watchClosely {
-		every = 10
-	}
+	every := say.Either(w.seconds >= watchClosely, 10, 2)
 	wantsGPU := w.devices && !p.GPUFiles
 	wantsMount := len(w.mounts) > 0 && p.Blocked > 0 && p.Mount == ""
 	if (wantsGPU || wantsMount) && w.seconds%every == 0 {

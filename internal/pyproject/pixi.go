@@ -72,10 +72,7 @@ var pixiLibc = sync.OnceValue(func() version.Dotted { return version.MustDotted(
 
 // pixiSpecs are the packages of a choice: torch's build by its metapackage.
 func pixiSpecs(c *resolver.Choice) [][2]string {
-	torch := say.Either(c.CUDA == "", "pytorch-cpu", "pytorch-gpu")
-	if c.Build == "mps" {
-		torch = "pytorch"
-	}
+	torch := say.Either(c.Build == "mps", "pytorch", say.Either(c.CUDA == "", "pytorch-cpu", "pytorch-gpu"))
 	out := [][2]string{{torch, "==" + c.Torch}}
 	for _, name := range sortedKeys(c.Packages) {
 		if v, _ := version.SplitLocal(c.Packages[name]); name != "torch" && v != "" {

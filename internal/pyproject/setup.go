@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -181,10 +182,7 @@ func (p *program) dictionary(e span, seen map[string]bool) map[string]span {
 	}
 	switch {
 	case e.is(0, "{"), e.is(0, "dict") && e.is(1, "("):
-		open := 0
-		if e.is(0, "dict") {
-			open = 1
-		}
+		open := say.Either(e.is(0, "dict"), 1, 0)
 		entries, _ := e.parts(open)
 		for _, entry := range entries {
 			switch {

@@ -177,10 +177,7 @@ func ReadPixi(content []byte, name string) (*Environment, error) {
 	if err := unmarshal(content, &d); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	t := d.tables
-	if path.Base(name) == "pyproject.toml" {
-		t = d.Tool.Pixi
-	}
+	t := say.Either(path.Base(name) == "pyproject.toml", d.Tool.Pixi, d.tables)
 	e := &Environment{}
 	lists := []map[string]any{t.Dependencies}
 	for _, platform := range sortedKeys(t.Target) {

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
@@ -27,10 +28,7 @@ func Diff(ctx context.Context, old, now string) ([]string, error) {
 	}
 	var silent []string
 	lines := lock.Diff(a.lock, b.lock, func(l *lock.Lock, profile string) *lock.Packages {
-		s := b
-		if l == a.lock {
-			s = a
-		}
+		s := say.Either(l == a.lock, a, b)
 		k, err := s.packages(profile)
 		if err != nil {
 			silent = append(silent, fmt.Sprintf("%s: the packages are not compared: %s of %s: %v", profile, lock.PylockName(profile), s.name, err))

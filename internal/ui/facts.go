@@ -83,10 +83,7 @@ func (f *factSheet) gpuRows(m machine.Machine) [][2]string {
 	}
 	var rows [][2]string
 	for _, g := range m.GPUs {
-		code := say.If(g.Vendor == machine.NVIDIA, "compute capability unknown")
-		if !g.SM.IsZero() {
-			code = "compute capability " + g.SM.String()
-		}
+		code := say.Either(!g.SM.IsZero(), "compute capability "+g.SM.String(), say.If(g.Vendor == machine.NVIDIA, "compute capability unknown"))
 		text := say.List(", ", Clean(g.Name), cmp.Or(say.If(g.SM.IsZero(), Clean(g.GFX)), code), say.With("MIG ", Clean(g.MIG), ""),
 			say.If(g.MemoryBytes > 0, fmt.Sprintf("%.1f GiB", float64(g.MemoryBytes)/(1<<30))), say.If(g.Integrated, "shares the CPU's memory"),
 			say.If(!g.Visible, "not usable: "+whyNot(g, m.Driver)),

@@ -41,10 +41,7 @@ func Releases(list []ShownRelease, gpu machine.GPU) string {
 		}
 		labels, python := text.Each(on, func(b ShownBuild) string { return buildLabel(b.Build) }), on[0].PythonMin.String()+" - "+on[0].PythonMax.String()
 		for i, line := range Wrap(strings.Join(labels, " "), 42) {
-			row := []string{r.Torch.String(), r.Date, line, python}
-			if i > 0 {
-				row = []string{"", "", line, ""}
-			}
+			row := say.Either(i > 0, []string{"", "", line, ""}, []string{r.Torch.String(), r.Date, line, python})
 			rows = append(rows, row)
 		}
 	}
@@ -135,10 +132,7 @@ func platformTable(m *matrix.Matrix, builds []ShownBuild) string {
 	for _, b := range builds {
 		driver := say.If(!b.CUDA.IsZero(), say.Either(b.OS == "windows", b.Floor.Windows.String(), b.Floor.Linux.String()))
 		for i, line := range Wrap(gpusOf(m, b.Build), 34) {
-			row := []string{"", "", "", "", line}
-			if i == 0 {
-				row = []string{buildLabel(b.Build), b.CUDA.String(), b.CuDNN.String(), driver, line}
-			}
+			row := say.Either(i == 0, []string{buildLabel(b.Build), b.CUDA.String(), b.CuDNN.String(), driver, line}, []string{"", "", "", "", line})
 			rows = append(rows, row)
 		}
 	}

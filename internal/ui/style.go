@@ -145,10 +145,7 @@ func (s Style) hang(lead, shown, text string, indent int) string {
 	width := s.width() - 1
 	first := true
 	for rest := text; first || rest != ""; {
-		at := indent
-		if first {
-			at = columns(lead)
-		}
+		at := say.Either(first, columns(lead), indent)
 		line := s.wrap(rest, width-at)[0]
 		if first && s.narrow() && columns(line) > width-at && strings.TrimSpace(lead) != "" {
 			b.WriteString(strings.TrimRight(shown, " ") + "\n") // the word alone is as wide as there is room for

@@ -60,10 +60,7 @@ func signsOfNVIDIA(e *evidence.Evidence) bool {
 
 // withoutCUDA says what was built without CUDA.
 func withoutCUDA(e *evidence.Evidence) string {
-	text := "this torch was built without CUDA"
-	if e.Torch.Version != "" {
-		text = fmt.Sprintf("torch %s was built without CUDA", e.Torch.Named())
-	}
+	text := say.Either(e.Torch.Version != "", fmt.Sprintf("torch %s was built without CUDA", e.Torch.Named()), "this torch was built without CUDA")
 	if g := e.GPU().First(machine.NVIDIA); g != nil {
 		text += fmt.Sprintf("; it cannot use the %s", g.Name)
 	}

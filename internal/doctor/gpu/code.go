@@ -70,10 +70,7 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 		said[1] = e.From.Env["CUDA_VISIBLE_DEVICES"]
 		fix = append(fix, "or another GPU: CUDA_VISIBLE_DEVICES with its UUID (`nvidia-smi -L`)")
 	}
-	weight := evidence.Proven
-	if worksElsewhere(e) {
-		weight = evidence.Trifle
-	}
+	weight := say.Either(worksElsewhere(e), evidence.Trifle, evidence.Proven)
 	check := say.Either(state == gpuTooNew, "ARC002", "ARC005") // the driver compiles each kernel from PTX, for minutes
 	out.Find(check, weight, said...).Say(text).Do(fix...)
 }

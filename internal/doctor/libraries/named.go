@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 )
 
 // nvJitLink: symbols of nvJitLink end in the version of the CUDA that brought them;
@@ -44,10 +45,7 @@ func loadedCuDNN(e *evidence.Evidence, out *evidence.Findings) {
 	if !ok || m == nil {
 		return
 	}
-	loaded := strings.Join(m[1:4], ".")
-	if m[1] == "" {
-		loaded = strings.Join(m[4:7], ".")
-	}
+	loaded := say.Either(m[1] == "", strings.Join(m[4:7], "."), strings.Join(m[1:4], "."))
 	for _, p := range e.Packages {
 		if library, _, ok := evidence.NVIDIAPackage(p.Name); ok && library == "cudnn" &&
 			strings.HasPrefix(p.Version+".", loaded+".") {

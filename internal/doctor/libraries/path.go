@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/matrix"
 )
 
@@ -74,10 +75,7 @@ func pipLibraries(e *evidence.Evidence, out *evidence.Findings) {
 			continue
 		}
 		if pin := pinOf(b, library); pin != "" && pin != p.Version {
-			w := evidence.Weak.Exact()
-			if inTrouble {
-				w = evidence.Likely
-			}
+			w := say.Either(inTrouble, evidence.Likely, evidence.Weak.Exact())
 			out.Find("LD003", w, p.At, trouble).
 				Says("%s is %s, and torch %s was built with %s", p.Name, p.Version, e.Torch.Named(), pin).
 				Do(fmt.Sprintf("`pip install %s==%s`", p.Name, pin)).
@@ -120,10 +118,7 @@ func twice(e *evidence.Evidence, out *evidence.Findings, b *matrix.Build, pairs 
 			back, libraries = append(back, p.Name), append(libraries, library)
 		}
 	}
-	weight := evidence.Proven
-	if trouble.IsZero() && e.Pasted {
-		weight = evidence.Strong
-	}
+	weight := say.Either(trouble.IsZero() && e.Pasted, evidence.Strong, evidence.Proven)
 	fix := "`pip install --force-reinstall` the ones of torch's CUDA"
 	if len(back) > 0 {
 		fix = "`pip install --force-reinstall --no-deps " + strings.Join(back, " ") + "`, of torch's CUDA"

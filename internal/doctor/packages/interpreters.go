@@ -22,10 +22,7 @@ func notebooks(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	has := say.Either(bad.Torch != "", "has torch "+bad.Torch+", built without CUDA", "has no torch")
-	weight := evidence.Likely
-	if !computes {
-		weight = evidence.Trifle
-	}
+	weight := say.Either(!computes, evidence.Trifle, evidence.Likely)
 	f := out.Find("PY021", weight, evidence.Fact("%s starts %s, which %s", bad.Spec, bad.Python, has), e.Torch.VersionAt).
 		Says("the notebook kernel %s runs %s, which %s; torch %s of this environment is not what a notebook with it sees",
 			bad.Name, bad.Python, has, e.Torch.Named())

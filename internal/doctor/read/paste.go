@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -166,10 +167,7 @@ func (r *Reader) note(text string) {
 // take looks at one line as it came, in pieces where it is long or holds escaped
 // line breaks (a log written as JSON).
 func (r *Reader) take(line []byte) {
-	limit := often
-	if r.read > joinable {
-		limit = alike
-	}
+	limit := say.Either(r.read > joinable, alike, often)
 	if r.stale(line, limit) || exhausted(r) {
 		return
 	}

@@ -103,10 +103,7 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 
 // activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
 func activeGone(e *evidence.Evidence, out *evidence.Findings) {
-	name := "VIRTUAL_ENV"
-	if e.Torch.Version == "" && slices.Contains(e.Files.Notes, "CONDA_PREFIX is not there") {
-		name = "CONDA_PREFIX"
-	}
+	name := say.Either(e.Torch.Version == "" && slices.Contains(e.Files.Notes, "CONDA_PREFIX is not there"), "CONDA_PREFIX", "VIRTUAL_ENV")
 	v := e.Machine.Env[name]
 	if !slices.Contains(e.Files.Notes, name+" is not there") || e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
 		return

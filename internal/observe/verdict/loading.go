@@ -135,10 +135,7 @@ var partsOfLoading = []string{"item", "collate", "sampler"}
 
 // where adds up what was seen in the loader: in the workers, or in the loop.
 func (f *facts) where() (out Where) {
-	from := feeders(f)
-	if f.sampler() > 0.5 {
-		from = []*Process{f.lead}
-	}
+	from := say.Either(f.sampler() > 0.5, []*Process{f.lead}, feeders(f))
 	for _, p := range from {
 		if p.Probe == nil || p.Probe.Where == nil {
 			continue
