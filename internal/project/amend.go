@@ -19,6 +19,10 @@ import (
 // Amend writes into the list of a project what else it asks for, or takes packages out of it.
 // Whatever else stands there stays. It returns what undoes that.
 func Amend(file string, asked []string, remove bool) (undo func() error, err error) {
+	change, known := map[string]func(*pyproject.Edit, pep508.Requirement, bool) error{".toml": amendTable, ".txt": amendLines}[filepath.Ext(file)]
+	if !known {
+		return nil, fail.New(fail.Failed, file+" is no list that envfix writes into", "change it there, then `envfix apply .`")
+	}
 	before, err := ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -29,7 +33,6 @@ func Amend(file string, asked []string, remove bool) (undo func() error, err err
 		if err != nil {
 			return nil, err
 		}
-		change := say.Either(filepath.Base(file) == "pyproject.toml", amendTable, amendLines)
 		if err := change(e, q, remove); err != nil {
 			return nil, fail.Wrap(fail.Failed, err)
 		}
@@ -47,15 +50,19 @@ func amendTable(e *pyproject.Edit, q pep508.Requirement, remove bool) error {
 	if slices.Contains(e.Strings("dynamic"), "dependencies") || len(have) == 0 && !bytes.Contains(e.Text, []byte("[project]")) {
 		return fail.New(fail.Failed, e.Name+" has its dependencies elsewhere", "change them there, then `envfix apply .`")
 	}
-	was, there := xslices.Find(have, func(line string) bool { return asksFor(line, q.Name) })
-	if there {
-		if err := e.Drop("dependencies", was); err != nil || remove {
+	was := xslices.Filter(have, func(line string) bool { return asksFor(line, q.Name) })
+	for _, line := range was {
+		if err := e.Drop("dependencies", line); err != nil {
 			return err
 		}
-	} else if remove {
+	}
+	switch {
+	case !remove:
+		return e.Add("dependencies", q.Line())
+	case len(was) == 0:
 		return fail.Wrong(e.Name + " does not ask for " + q.Name)
 	}
-	return e.Add("dependencies", q.Line())
+	return nil
 }
 
 // amendLines is Amend for one package in a list for pip.
@@ -63,19 +70,15 @@ func amendLines(e *pyproject.Edit, q pep508.Requirement, remove bool) error {
 	if bytes.Contains(e.Text, []byte("--hash=")) {
 		return fail.New(fail.Failed, e.Name+" was compiled, with hashes", "change what it is made from, then `envfix apply .`")
 	}
-	var out []string
-	there := false
-	for line := range strings.Lines(strings.TrimSuffix(string(e.Text), "\n")) {
-		if there = there || asksFor(line, q.Name); !asksFor(line, q.Name) {
-			out = append(out, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	if remove && !there {
+	have := slices.Collect(strings.Lines(say.If(len(e.Text) > 0, strings.TrimSuffix(string(e.Text), "\n")+"\n")))
+	left := slices.DeleteFunc(slices.Clone(have), func(line string) bool { return asksFor(line, q.Name) })
+	switch {
+	case !remove:
+		left = append(left, q.Line()+"\n")
+	case len(left) == len(have):
 		return fail.Wrong(e.Name + " does not ask for " + q.Name)
-	} else if !remove {
-		out = append(out, q.Line())
 	}
-	e.Text = []byte(strings.Join(append(out, ""), "\n"))
+	e.Text = []byte(strings.Join(left, ""))
 	return nil
 }
 
