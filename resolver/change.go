@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,11 +106,7 @@ func (s chooser) remarkEOL(o *outcome, b matrix.Branch) {
 
 // ended reports whether a branch is past its end of life.
 func (s chooser) ended(b matrix.Branch) bool {
-	today := s.p.req.Today
-	if today == "" {
-		today = s.p.m.Date
-	}
-	return b.EOL != "" && b.EOL <= today
+	return b.EOL != "" && b.EOL <= cmp.Or(s.p.req.Today, s.p.m.Date)
 }
 
 // fallback adds the best without a driver change, on the GPUs that the driver

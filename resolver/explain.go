@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -183,10 +184,7 @@ func weight(rule string) int {
 // choice: a build that pip would wrongly keep, and packages that the new torch
 // breaks.
 func (s advice) installedWarnings(o *outcome) []string {
-	c := o.Choice
-	if c == nil {
-		c = o.Then
-	}
+	c := cmp.Or(o.Choice, o.Then)
 	if c == nil || c.Torch == "" {
 		return nil
 	}

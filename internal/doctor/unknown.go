@@ -85,11 +85,7 @@ func similar(k *know.Knowledge, text string) []string {
 }
 
 func wordsOf(line string) map[string]bool {
-	words := map[string]bool{}
-	for _, w := range anyWord().FindAllString(strings.ToLower(line), -1) {
-		words[w] = true
-	}
-	return words
+	return xslices.Set(anyWord().FindAllString(strings.ToLower(line), -1), func(word string) string { return word })
 }
 
 // limited keeps the beginning of what is written to it.

@@ -146,9 +146,7 @@ func (r *Results) add(raw json.RawMessage, from, host string) error {
 		return errors.New("names no host: put a \"host\" into it, or call the file HOST.json")
 	}
 	x := r.of(host)
-	if t.At > x.at {
-		x.at = t.At
-	}
+	x.at = max(x.at, t.At)
 	known := x.read(t, raw)
 	for _, part := range []json.RawMessage{t.Facts, t.Plan, t.Apply, t.Verify, t.Check} {
 		var inner told

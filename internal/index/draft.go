@@ -27,10 +27,7 @@ func (d *Draft) YAML(from, day string) text.Quoted {
 	out.Add("format: 1\ntorch: %s\nproof: metadata\nindexes: \"https://download.pytorch.org/whl/\"\n\nsources:\n  wheel: %s\n\nsets:\n"+
 		"  wheel: {proof: wheel, source: wheel}\n", text.JSON(minor), text.JSON("wheel bytes of "+from+", read "+day))
 	rows := d.sets(&out)
-	var companions []field
-	for _, name := range slices.Sorted(maps.Keys(r.Companions)) {
-		companions = append(companions, quoted(name, r.Companions[name].String()))
-	}
+	companions := text.Each(slices.Sorted(maps.Keys(r.Companions)), func(name string) field { return quoted(name, r.Companions[name].String()) })
 	out.Add("\nreleases:\n- torch: %s\n  date: %s\n  source: wheel\n  companions: %s\n  builds:\n",
 		text.JSON(r.Torch.String()), text.JSON(r.Date), flow(companions...))
 	for _, row := range rows {

@@ -227,9 +227,7 @@ func (p *page) add(f File, hash string, anyHash bool) error {
 	u.Fragment, u.User = "", nil
 	f.URL = u.String()
 	f.SHA256 = p.sha256(f.Name, hash, anyHash)
-	if f.Size < 0 {
-		f.Size = 0
-	}
+	f.Size = max(f.Size, 0)
 	f.RequiresPython, f.Uploaded = shown(f.RequiresPython), shown(f.Uploaded)
 	p.Files = append(p.Files, f)
 	return nil

@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,9 +32,7 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 	r = a.kept(r)
 	r.Resolved = len(a.Versions) > 0 || a.Unasked != "" && a.Python != "" // the index was looked at
 	r.Requirements = slices.DeleteFunc(r.Requirements, func(q pep508.Requirement) bool { return slices.Contains(a.Plain, q.Name) })
-	if a.Python != "" {
-		r.Python = a.Python
-	}
+	r.Python = cmp.Or(a.Python, r.Python)
 	r.Requirements = slices.Concat(r.Requirements, a.others(a.Limits), a.others(a.Brought))
 	return r
 }

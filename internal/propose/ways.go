@@ -10,6 +10,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -60,13 +61,10 @@ func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refu
 }
 
 // named are the requirements of which a refusal speaks.
-func (no *refusal) named(a *Answer, r resolver.Request) (named []pep508.Requirement) {
-	for _, q := range r.Requirements {
-		if q.URL == "" && !slices.Contains(a.Aside, q.Name) && no.names(q.Name) {
-			named = append(named, q)
-		}
-	}
-	return named
+func (no *refusal) named(a *Answer, r resolver.Request) []pep508.Requirement {
+	return xslices.Filter(r.Requirements, func(q pep508.Requirement) bool {
+		return q.URL == "" && !slices.Contains(a.Aside, q.Name) && no.names(q.Name)
+	})
 }
 
 // replaced is a request with one requirement in place of another.

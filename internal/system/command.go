@@ -116,9 +116,9 @@ func Run(ctx context.Context, c Command) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := c.prepare(ctx, path, out)
-	begun, ended := func() {}, func() {}
+	ended := func() {}
 	if c.Draws > 0 {
-		begun, ended = out.terminal(cmd, c.Draws)
+		ended = out.terminal(cmd, c.Draws)
 	}
 	defer ended()
 
@@ -136,7 +136,6 @@ func Run(ctx context.Context, c Command) error {
 	if !c.Patient {
 		stopHurry = hurry(ctx, cmd)
 	}
-	begun()
 	pause.begin(cmd)
 	if c.Stall > 0 && !c.Patient {
 		go c.watch(ctx, cmd.Process.Pid, out, cancel)

@@ -10,18 +10,17 @@ import (
 )
 
 // terminal gives the program a terminal for its messages, on which it draws how far it is.
-// begun is called when it runs, and ended when it is gone. Where none is to be had, it has
-// a pipe, as ever, and draws nothing.
-func (l *lines) terminal(cmd *exec.Cmd, columns uint16) (begun, ended func()) {
-	nothing := func() {}
+// ended is called when it is gone. Where none is to be had, it has a pipe, as ever, and draws
+// nothing.
+func (l *lines) terminal(cmd *exec.Cmd, columns uint16) (ended func()) {
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		return nothing, nothing
+		return func() {}
 	}
 	theirs, err := otherEnd(ours, &unix.Winsize{Row: 60, Col: columns})
 	if err != nil {
 		ours.Close()
-		return nothing, nothing
+		return func() {}
 	}
 	cmd.Stderr, l.drawn = theirs, true
 	read := make(chan struct{})
@@ -32,7 +31,7 @@ func (l *lines) terminal(cmd *exec.Cmd, columns uint16) (begun, ended func()) {
 			_, _ = l.Write(b[:n])
 		}
 	}()
-	return func() { theirs.Close() }, func() {
+	return func() {
 		theirs.Close()
 		select {
 		case <-read:

@@ -5,6 +5,6 @@ package system
 import "os/exec"
 
 // terminal: there are pipes alone.
-func (l *lines) terminal(*exec.Cmd, uint16) (begun, ended func()) {
-	return func() {}, func() {}
+func (l *lines) terminal(*exec.Cmd, uint16) (ended func()) {
+	return func() {}
 }

@@ -36,9 +36,7 @@ type Finding struct {
 
 // Say says what is wrong; "" leaves what the check says.
 func (f *Finding) Say(text string) *Finding {
-	if text != "" {
-		f.Text = text
-	}
+	f.Text = cmp.Or(text, f.Text)
 	return f
 }
 

@@ -141,8 +141,7 @@ func workingDir(h *sysroot.Host, e Env, dir string) string {
 // any.
 func moduleIn(h *sysroot.Host, dir, name, tag string) string {
 	files := entries(h, dir)
-	switch {
-	case slices.Contains(files, name+"/__init__.py"), h.Exists(dir + "/" + name + "/__init__.py"):
+	if slices.Contains(files, name+"/__init__.py") || h.Exists(dir+"/"+name+"/__init__.py") {
 		return dir + "/" + name + "/__init__.py"
 	}
 	modules := xslices.Filter(files, func(n string) bool { return moduleOf(n, tag) == name })
@@ -215,10 +214,7 @@ func (e Env) shadow(h *sysroot.Host, dir, name string) *machine.ImportPlace {
 // hideable are the modules that torch imports, of Python's library and, unless that alone is
 // meant, of packages.
 func (e Env) hideable(library bool) map[string]bool {
-	wanted := map[string]bool{}
-	for _, name := range stdlibOfTorch {
-		wanted[name] = true
-	}
+	wanted := xslices.Set(stdlibOfTorch, func(name string) string { return name })
 	if library {
 		return wanted
 	}
