@@ -11,6 +11,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -80,10 +81,7 @@ func installed(r resolver.Request, res *resolver.Resolution) *resolver.Choice {
 	case resolver.FixDriver:
 		return res.Then
 	case resolver.UpgradeDriver, resolver.PinDriverBranch:
-		if r.ChangeDriver && res.Then != nil {
-			return res.Then
-		}
-		return res.Fallback
+		return say.Either(r.ChangeDriver && res.Then != nil, res.Then, res.Fallback)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package resolver
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -184,7 +183,7 @@ func weight(rule string) int {
 // choice: a build that pip would wrongly keep, and packages that the new torch
 // breaks.
 func (s advice) installedWarnings(o *outcome) []string {
-	c := cmp.Or(o.Choice, o.Then)
+	c := o.settled()
 	if c == nil || c.Torch == "" {
 		return nil
 	}

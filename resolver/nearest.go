@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,10 +69,7 @@ func (s advice) wayOut(o, made *outcome, better func(*Choice) bool) *Choice {
 // settled is the choice that an answer leads to: its own, or after the driver
 // change that it proposes.
 func (o *outcome) settled() *Choice {
-	if o.Choice != nil {
-		return o.Choice
-	}
-	return o.Then
+	return cmp.Or(o.Choice, o.Then)
 }
 
 // reached is what a changed question leads to. Where the answer at hand needs no

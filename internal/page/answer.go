@@ -92,10 +92,7 @@ var sentences = map[resolver.Decision]string{
 
 // settled is what an answer leads to; nil: nothing.
 func settled(res *resolver.Resolution) *resolver.Choice {
-	if res.Choice != nil {
-		return res.Choice
-	}
-	return res.Then
+	return cmp.Or(res.Choice, res.Then)
 }
 
 func title(res *resolver.Resolution) string {

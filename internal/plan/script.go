@@ -213,10 +213,7 @@ func (s *script) manual(i int, step Step) {
 // exit is the status with which a script ends at m, as apply does: 7 for a reboot, 6
 // for whatever else a person has to do.
 func (m *Manual) exit() int {
-	if m.Reboot {
-		return 7
-	}
-	return 6
+	return say.Either(m.Reboot, 7, 6)
 }
 
 func (s *script) write(w Write) {

@@ -240,10 +240,7 @@ func reachOf(have []machine.SM, sm machine.SM) reach {
 			newest = h
 		}
 	}
-	if newest.Less(sm) {
-		return gpuTooNew
-	}
-	return gpuTooOld
+	return say.Either(newest.Less(sm), gpuTooNew, gpuTooOld)
 }
 
 // toolkitBefore reports whether a CUDA of before the GPU cannot hold code for it: it

@@ -235,10 +235,7 @@ func (f *facts) load() num {
 }
 
 func (f *facts) loadLimit() float64 {
-	if f.noGPU {
-		return loadHighCPU
-	}
-	return loadHigh
+	return say.Either(f.noGPU, loadHighCPU, loadHigh)
 }
 
 // step is the mean time of a step in seconds.
