@@ -2,6 +2,7 @@ package variables
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,25 +104,23 @@ func uncommented(line, language string) string {
 
 // pairs are the names and values that a line sets.
 func pairs(line, language string, value func(string) string) (out [][2]string) {
+	set := func(read func(string, func(string) string) string, forms ...*regexp.Regexp) [][2]string {
+		for _, form := range forms {
+			if m := form.FindStringSubmatch(line); m != nil {
+				return [][2]string{{m[1], read(m[2], value)}}
+			}
+		}
+		return nil
+	}
 	switch language {
 	case fishText:
 		if m := fishAssign().FindStringSubmatch(line); m != nil {
 			out = append(out, [2]string{m[1], strings.Join(strings.Fields(expand(unquoted(m[2]), m[1], value)), ":")})
 		}
 	case tclText:
-		if m := tclPath().FindStringSubmatch(line); m != nil {
-			return [][2]string{{m[1], tclValue(m[2], value)}}
-		}
-		if m := tclSet().FindStringSubmatch(line); m != nil {
-			out = append(out, [2]string{m[1], tclValue(m[2], value)})
-		}
+		return set(tclValue, tclPath(), tclSet())
 	case luaText:
-		if m := luaPath().FindStringSubmatch(line); m != nil {
-			return [][2]string{{m[1], luaValue(m[2], value)}}
-		}
-		if m := luaSet().FindStringSubmatch(line); m != nil {
-			out = append(out, [2]string{m[1], luaValue(m[2], value)})
-		}
+		return set(luaValue, luaPath(), luaSet())
 	case systemdText:
 		list, ok := strings.CutPrefix(strings.TrimSpace(line), "Environment=")
 		if !ok {

@@ -126,23 +126,22 @@ func setters(h *sysroot.Host) []setter {
 		}
 	}
 	list = append(list, unitFiles(h)...)
-	for _, f := range profiles {
-		if h.Home != "" || !strings.HasPrefix(f, "~") {
-			list = append(list, setter{machine.OriginProfile, "", f, ShellText})
+	named := func(language string, files ...string) {
+		for _, f := range files {
+			if h.Home != "" || !strings.HasPrefix(f, "~") {
+				list = append(list, setter{machine.OriginProfile, "", f, language})
+			}
 		}
 	}
+	named(ShellText, profiles...)
+	named(fishText, "~/.cshrc", "~/.tcshrc", "~/.login", "~/.config/fish/config.fish")
 	if h.Home != "" {
-		for _, f := range []string{"~/.cshrc", "~/.tcshrc", "~/.login", "~/.config/fish/config.fish"} {
-			list = append(list, setter{machine.OriginProfile, "", f, fishText})
-		}
 		list = append(list, settersIn(h, machine.OriginProfile, "~/.config/fish/conf.d", ".fish", fishText)...)
 		list = append(list, settersIn(h, machine.OriginEnvironmentD, "~/.config/environment.d", ".conf", ShellText)...)
 	}
 	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".sh", ShellText)...)
 	list = append(list, settersIn(h, machine.OriginProfile, "/etc/profile.d", ".csh", fishText)...)
-	for _, f := range []string{"~/.nccl.conf", "/etc/nccl.conf"} {
-		list = append(list, setter{machine.OriginProfile, "", f, ShellText})
-	}
+	named(ShellText, "~/.nccl.conf", "/etc/nccl.conf")
 	list = append(list, setter{machine.OriginEnvironment, "", "/etc/environment", ShellText})
 	for _, d := range []string{"/etc/environment.d", "/run/environment.d", "/usr/lib/environment.d"} {
 		list = append(list, settersIn(h, machine.OriginEnvironmentD, d, ".conf", ShellText)...)
@@ -150,13 +149,9 @@ func setters(h *sysroot.Host) []setter {
 	return list
 }
 
-func settersIn(h *sysroot.Host, kind, dir, suffix, language string) (out []setter) {
-	for _, name := range h.Names(atHome(h, dir)) {
-		if strings.HasSuffix(name, suffix) {
-			out = append(out, setter{kind, "", dir + "/" + name, language})
-		}
-	}
-	return out
+func settersIn(h *sysroot.Host, kind, dir, suffix, language string) []setter {
+	names := xslices.Filter(h.Names(atHome(h, dir)), func(name string) bool { return strings.HasSuffix(name, suffix) })
+	return text.Each(names, func(name string) setter { return setter{kind, "", dir + "/" + name, language} })
 }
 
 // moduleFiles are the files of the loaded environment modules: Lmod and Tcl's name
