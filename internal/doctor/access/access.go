@@ -85,7 +85,7 @@ var hiding = []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIB
 func hides(e *evidence.Evidence, name, value, entry string, first bool) string {
 	switch {
 	case entry == "NoDevFiles":
-		return "" // the scheduler's: see noDevFiles
+		return "" // the scheduler's: see job-without-gpu of the data
 	case noSuchUUID(e, entry):
 		return hidesByUUID(e, name, entry)
 	case entry == "all" && name != hiding[0], strings.HasPrefix(entry, "MIG"):
@@ -169,18 +169,6 @@ func unhide(name string, said evidence.Quote) []string {
 		return []string{"take that line out of the script, or set " + name + " there to an index of `nvidia-smi -L`, before torch is imported"}
 	}
 	return []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}
-}
-
-// noDevFiles: Slurm writes this word where a job asked for no GPU: to take the
-// variable away gives none. Source: slurm.schedmd.com, gres.html.
-func noDevFiles(e *evidence.Evidence, out *evidence.Findings) {
-	for _, name := range hiding {
-		if first, _, _ := strings.Cut(e.Machine.Env[name], ","); strings.TrimSpace(first) == "NoDevFiles" {
-			out.Find("ACC011", evidence.Proven, e.From.Env[name], e.Torch.AvailableAt).
-				Say("Slurm gave the job no GPU, since it asked for none: that is what CUDA_VISIBLE_DEVICES=NoDevFiles says").
-				Do("ask for one: `srun --gres=gpu:1 --pty bash`", "in a job's script: `#SBATCH --gres=gpu:1`")
-		}
-	}
 }
 
 var processesAsked = lazy.Regexp(`(?i)` + evidence.ProcessCount)

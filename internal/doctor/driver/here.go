@@ -8,31 +8,6 @@ import (
 	"envfix/internal/machine"
 )
 
-// notLoaded: the driver is installed and its kernel module is not loaded.
-func notLoaded(e *evidence.Evidence, out *evidence.Findings) {
-	if d := e.Machine.Driver; d != nil && d.NotLoaded {
-		f := out.Find("DRV001", evidence.Proven, e.From.Driver).
-			Says("driver %s is installed, and its kernel module is not loaded", d.Version).
-			Do(
-				"`sudo modprobe nvidia`; where that fails, `dkms status` and `mokutil --sb-state`",
-				"`envfix plan --change-driver` names the steps",
-			)
-		for _, note := range e.Machine.Notes {
-			if _, kernel, unbuilt := strings.Cut(note, machine.NotBuiltFor); unbuilt {
-				f.Says("driver %s is installed, and its kernel module was not built for the kernel that runs, %s", d.Version, kernel).
-					Do("`sudo apt install linux-headers-"+kernel+" && sudo dkms autoinstall && sudo modprobe nvidia`",
-						"Fedora: `sudo akmods --force`, then reboot, where the driver is RPM Fusion's",
-						"where that does not build: /var/lib/dkms/nvidia/*/build/make.log says why; an older kernel of the boot menu has it")
-			}
-			if file, line, barred := strings.Cut(note, machine.BarredBy); barred {
-				f.Says("driver %s is installed, and its kernel module is not loaded: %s keeps it out (%s)", d.Version, file, line).
-					Do("`sudo sed -i '/nvidia/s/^/#/' "+file+"`, then `sudo update-initramfs -u` (`sudo dracut -f` on Red Hat's) and `sudo modprobe nvidia`",
-						"a laptop that was switched to its other GPU: `sudo prime-select nvidia`, then reboot")
-			}
-		}
-	}
-}
-
 // noTorch: nothing works where nothing is, as `envfix` alone says too; of a description it
 // is a note, whose environment is not here to be looked at.
 func noTorch(e *evidence.Evidence, out *evidence.Findings) {
