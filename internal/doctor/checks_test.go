@@ -208,6 +208,10 @@ var ruled = []struct{ check, sick, healthy string }{
 		"uv: Resolved 3 packages in 1 ms",
 	},
 	{
+		"CTR015", "WSL2 Ubuntu\nlibcuda.so.1: cannot open shared object file\n>>> torch.cuda.is_available()\nTrue",
+		"WSL2 Ubuntu\n>>> torch.cuda.is_available()\nTrue",
+	},
+	{
 		"CTR014", "WSL2 Ubuntu\nlibcuda.so.1: cannot open shared object file",
 		"WSL2 Ubuntu\ntorch.cuda.is_available() True",
 	},

@@ -36,25 +36,6 @@ func dataTypes(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// computeType: the type that failed is no advice.
-func computeType(e *evidence.Evidence, out *evidence.Findings) {
-	h := e.Hit("ct2-fp16")
-	if h == nil {
-		return
-	}
-	failed := "float16"
-	for _, t := range []string{"bfloat16", "int8_float16", "int8_bfloat16", "float16", "int8"} {
-		if strings.Contains(h.At.Text, "Requested "+t+" ") {
-			failed = t
-		}
-	}
-	f := out.Find("ARC015", evidence.Strong.Exact(), h.At, e.From.GPU).
-		Says("this device does not compute in %s: that GPU is too old for it, or no GPU is used at all", failed)
-	if failed == "int8" {
-		f.Do("`compute_type=\"float32\"`")
-	}
-}
-
 // divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
 // left over can take a share of the layers.
 func divided(e *evidence.Evidence, out *evidence.Findings) {

@@ -6,6 +6,5 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"CODE012"}, Find: dataTypes},
-	{Checks: []string{"ARC015"}, Find: computeType},
 	{Checks: []string{"CODE016"}, Find: divided},
 }

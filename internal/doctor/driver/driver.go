@@ -2,7 +2,6 @@ package driver
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -198,18 +197,6 @@ func packageNewer(e *evidence.Evidence, out *evidence.Findings) {
 	}
 	out.Find("DRV004", evidence.Likely, e.From.Package, e.From.Module).
 		Says("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)
-}
-
-// otherKernel: NVIDIA's module was built for other kernels than the one that runs.
-func otherKernel(e *evidence.Evidence, out *evidence.Findings) {
-	k := e.Place.Kernels
-	if k.Running == "" || len(k.Built) == 0 || slices.Contains(k.Built, k.Running) {
-		return
-	}
-	out.Find("KMD003", evidence.Proven, k.BuiltAt, k.RunningAt).
-		Says("NVIDIA's kernel module was built for kernel %s, and %s runs", k.Built[len(k.Built)-1], k.Running).
-		Do("`sudo apt install linux-headers-"+k.Running+" && sudo dkms autoinstall && sudo modprobe nvidia`",
-			"where that does not build: start the older kernel from the boot menu, and take a newer driver")
 }
 
 // newerDriver: nvidia-smi shows a CUDA that is no older than torch's, and both are as

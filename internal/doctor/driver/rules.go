@@ -5,7 +5,6 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{Checks: []string{"KMD003"}, Find: otherKernel},
 	{Checks: []string{"DRV005", "DRV006"}, Find: driverFloor},
 	{Checks: []string{"DRV005"}, Find: ancientDriver},
 	{Checks: []string{"DRV004"}, Find: driverHalves},

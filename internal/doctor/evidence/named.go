@@ -16,11 +16,21 @@ import (
 
 // named are the facts that are no field; zero where it is not so.
 var named = map[string]func(r *row, of []string) any{
-	"message":   func(r *row, of []string) any { return saidAt(r.e.Has(of...)) },
-	"no-device": func(r *row, _ []string) any { return saidAt(r.e.Has(NoDevice...)) },
-	"none":      func(r *row, of []string) any { return saidAt(r.e.None(slices.Clip(of)...)) },
-	"unseen":    func(r *row, _ []string) any { return saidAt(r.e.Unseen()) },
-	"clue":      func(r *row, of []string) any { return r.e.Clue(of[0]) },
+	"message":     func(r *row, of []string) any { return saidAt(r.e.Has(of...)) },
+	"no-device":   func(r *row, _ []string) any { return saidAt(r.e.Has(NoDevice...)) },
+	"wsl-trouble": func(r *row, _ []string) any { return saidAt(r.e.Has(wslTrouble...)) },
+	"old-gpu": func(r *row, _ []string) any {
+		if old := r.e.GPU().AllBefore(r.e.LimitSM("turing", 0)); old != nil {
+			return NameOf(*old)
+		}
+		return ""
+	},
+	"kernel-built": func(r *row, _ []string) any {
+		return slices.Concat([]string{""}, r.e.Place.Kernels.Built)[len(r.e.Place.Kernels.Built)]
+	},
+	"none":   func(r *row, of []string) any { return saidAt(r.e.None(slices.Clip(of)...)) },
+	"unseen": func(r *row, _ []string) any { return saidAt(r.e.Unseen()) },
+	"clue":   func(r *row, of []string) any { return r.e.Clue(of[0]) },
 	"package": func(r *row, of []string) any {
 		p, _ := xslices.Find(r.e.Packages, func(p read.Package) bool { return p.Name == of[0] })
 		return p

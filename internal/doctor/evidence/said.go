@@ -54,6 +54,14 @@ var NoDevice = []string{
 	"app-no-gpu", "yolo-device", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing",
 }
 
+// wslTrouble are the messages that under WSL speak of the driver, which is Windows'.
+var wslTrouble = []string{
+	"nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked",
+	"cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus",
+	"container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804",
+	"cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed",
+}
+
 // Clue reports whether the text has a clue.
 func (e *Evidence) Clue(id string) bool {
 	return slices.ContainsFunc(e.Clues, func(h read.ClueHit) bool { return h.Clue.ID == id })

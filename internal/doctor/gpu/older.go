@@ -23,14 +23,3 @@ func oldInWords(e *evidence.Evidence, out *evidence.Findings) {
 			Do(buildFor(e, old.SM, gpuTooOld)...)
 	}
 }
-
-// openForOld: the open kernel module does not drive GPUs before Turing.
-// Source: NVIDIA/open-gpu-kernel-modules, README.
-func openForOld(e *evidence.Evidence, out *evidence.Findings) {
-	said, old := e.Says.OpenModule, e.GPU().AllBefore(e.LimitSM("turing", 0))
-	_, silent := e.None()
-	if old != nil && !said.IsZero() && (silent || !e.Says.Unseen.IsZero() || e.Says.Trouble) {
-		out.Find("HW013", evidence.Strong.Exact(), said, e.From.GPU).
-			Says("the open kernel module does not drive the %s: it begins with Turing", evidence.NameOf(*old))
-	}
-}

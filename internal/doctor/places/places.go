@@ -1,54 +1,12 @@
 package places
 
 import (
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
-	"envfix/internal/machine"
 	"envfix/internal/version"
 )
-
-// wsl: under WSL the driver is Windows'. What the usual messages of a missing
-// driver mean there is another thing.
-func wsl(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Machine.Platform.Environment != machine.WSL2 {
-		return
-	}
-	s, ok := e.Has(
-		"nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked",
-		"cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus",
-		"container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804",
-		"cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed",
-	)
-	if ok {
-		ways := []string{
-			"update the NVIDIA driver on Windows, then `wsl --update` and `wsl --shutdown`",
-			"where a Linux driver was installed inside WSL: `sudo apt purge 'nvidia-driver-*' 'libnvidia-*'`",
-		}
-		if !absentWSL().MatchString(s.Text) {
-			ways = append(ways, "`export LD_LIBRARY_PATH=/usr/lib/wsl/lib` where libcuda is not found")
-		}
-		if strings.Contains(s.Text, "libcuda.so:") { // the driver's own file ends in .1: the loader does not look where it is
-			slices.Reverse(ways)
-		}
-		if oldWindows(e, out, s) {
-			return
-		}
-		if e.Torch.SeesGPU() && e.Place.Container.IsZero() {
-			out.Deny("ACC001", "DRV001", "DRV002")
-			out.Find("CTR015", evidence.Likely, s, e.Torch.AvailableAt).
-				Say("torch sees the GPU here, so the driver is in order: the program that says this does not find WSL's CUDA library")
-			return
-		}
-		out.Find("CTR014", evidence.Likely, s, e.Place.WSL).
-			Says("under WSL the driver is that of Windows: it is missing, too old, or a Linux driver hides it").
-			Do(ways...)
-	}
-}
-
-var absentWSL = lazy.Regexp(`(?i)(cannot access|no such|not found|missing)[: ']*/usr/lib/wsl/lib`)
 
 // oldLibc: a wheel for a newer C library than the system has.
 func oldLibc(e *evidence.Evidence, out *evidence.Findings) {
@@ -118,20 +76,4 @@ func manylinux(name string) version.Dotted {
 		}
 	}
 	return oldest
-}
-
-// oldWindows: GPUs in WSL 2 begin with a release of Windows 10, whatever the driver.
-// Source: docs.nvidia.com, CUDA on WSL user guide; learn.microsoft.com, GPU acceleration in WSL.
-func oldWindows(e *evidence.Evidence, out *evidence.Findings, said evidence.Quote) bool {
-	least := evidence.Atoi(e.Limit("wsl-windows").Values[0])
-	build := e.Place.WindowsBuild
-	if build == 0 || build >= least {
-		return false
-	}
-	out.Find("CTR014", evidence.Likely.Exact(), e.Place.WindowsBuildAt, said, e.Place.WSL).
-		Says("this Windows is build %d, and WSL gives its Linux a GPU from build %d (Windows 10 21H2) on, or with Windows 11", build, least).
-		Do("Windows Update, until `winver` says 21H2 or newer",
-			"then `wsl --update`; where `wsl -l -v` says version 1: `wsl --set-version Ubuntu 2`, with the name that it lists",
-			"the NVIDIA driver is Windows' own: none is installed within WSL")
-	return true
 }

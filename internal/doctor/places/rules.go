@@ -7,6 +7,5 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"MPS001"}, Find: macTooOld},
 	{Checks: []string{"ARC014"}, Find: jetson},
-	{Checks: []string{"CTR014", "CTR015"}, Find: wsl},
 	{Checks: []string{"PY024"}, Find: oldLibc},
 }
