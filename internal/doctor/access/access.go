@@ -155,6 +155,9 @@ func beyond(e *evidence.Evidence, name string, index int, first bool) bool {
 	if !e.Pasted && name == hiding[0] { // of a card that is divided a program sees one instance
 		n = len(slices.CompactFunc(e.GPU().Visible(), func(a, b machine.GPU) bool { return a.MIG != "" && b.MIG != "" && a.PCIAddress == b.PCIAddress }))
 	}
+	if _, counted := e.Has("cuda-ordinal"); counted && first && !strings.Contains(e.Machine.Env[name], ",") {
+		return false // CUDA counts what the variable left: something is
+	}
 	if e.Listed && n > 0 && index >= n || first && e.Says.GPUs > 0 && index >= e.Says.GPUs {
 		return true
 	}

@@ -211,7 +211,7 @@ func (c *Case) sayEnv(name string, s Evidence) {
 
 // inWSL tells whether a text that names WSL is of a system in it, or of its host.
 func (c *Case) inWSL(p *machine.Platform) {
-	if p.OS == "windows" && slices.ContainsFunc(c.Hits, onLinuxAlone) {
+	if p.OS == "windows" && (p.Distro != "" || slices.ContainsFunc(c.Hits, onLinuxAlone)) {
 		p.OS = "linux" // Windows is the host that the text also speaks of
 	}
 	if p.OS == "linux" || p.OS == "" {
