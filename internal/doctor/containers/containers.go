@@ -2,7 +2,7 @@ package containers
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
@@ -29,24 +29,15 @@ func asksForNone(e *evidence.Evidence, found evidence.Found, out *evidence.Findi
 	if unseen {
 		weight, severity = evidence.Likely, evidence.Error
 	}
-	check, what := "CTR018", "the service "+strconv.Quote(bad.Name)+" of the compose file asks for no GPU"
-	fix := "`deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}` in the service, " +
-		"or `gpus: all` (compose 2.30 and newer)"
-	switch bad.Kind {
-	case "docker":
-		check, what = "CTR001", "`"+bad.Name+"` starts the container without a GPU"
-		fix = "`" + bad.Name + " --gpus all …`; with CDI `--device nvidia.com/gpu=all`"
-	case "apptainer":
-		check, what = "CTR024", "`"+bad.Name+"` without --nv starts the container without a GPU"
-		fix = "`" + bad.Name + " --nv …`"
-	case "pod":
-		check, what = "CTR022", "the pod has no limit nvidia.com/gpu: it gets no GPU"
-		fix = "`resources: {limits: {nvidia.com/gpu: 1}}` in the container"
+	for _, row := range e.Limit("asks-none").Values {
+		told := strings.Split(strings.ReplaceAll(row, "{name}", bad.Name), " | ")
 		if bad.Only != "" {
-			what = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
+			told[2] = fmt.Sprintf("the pod has %s under requests alone; what counts is the limit", bad.Only)
+		}
+		if told[0] == bad.Kind {
+			out.Find(told[1], weight, bad.At, said).Say(told[2]).Do(told[3]).As(severity)
 		}
 	}
-	out.Find(check, weight, bad.At, said).Say(what).Do(fix).As(severity)
 }
 
 // withoutGPU is the workload that wants a GPU most likely, where none of them asks for one;

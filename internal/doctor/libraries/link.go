@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"envfix/internal/doctor/evidence"
@@ -137,12 +136,10 @@ func noLibcuda(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault
 		f.Do("start the container with `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility` (utility alone brings NVML and not CUDA)")
 	case m.Platform.Environment == machine.WSL2:
 		f.Do("`sudo ldconfig`, with /usr/lib/wsl/lib in /etc/ld.so.conf.d/ld.wsl.conf", "then update the NVIDIA driver on Windows, and `wsl --shutdown`")
-	case slices.Contains([]string{"debian"}, m.Platform.Distro):
-		f.Do("`sudo apt install libcuda1`, in the driver's version", "then `sudo ldconfig`")
-	case m.Platform.Distro == "ubuntu" || strings.Contains(m.Platform.DistroLike, "ubuntu"):
-		f.Do(fmt.Sprintf("`sudo apt install libnvidia-compute-%d`", v.Major()), "then `sudo ldconfig`")
 	default:
-		f.Do("install the driver's package that brings libcuda.so.1, in version "+v.String()+" (libnvidia-compute, nvidia-driver-cuda-libs, nvidia-utils)", "then `sudo ldconfig`")
+		f.Do("Debian: `sudo apt install libcuda1`, in the driver's version", fmt.Sprintf("Ubuntu: `sudo apt install libnvidia-compute-%d`", v.Major()),
+			"other systems: the driver's package that brings libcuda.so.1, in version "+v.String()+" (libnvidia-compute, nvidia-driver-cuda-libs, nvidia-utils)",
+			"then `sudo ldconfig`")
 	}
 }
 
