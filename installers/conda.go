@@ -73,7 +73,8 @@ func below(b *builder) {
 	b.tool = pip{}
 	held := []string{"torch==" + b.choice.Torch}
 	if len(b.t.Below) > 0 {
-		b.install("", plan.Step{ID: "packages", Title: "install " + strings.Join(b.t.Below, ", "), Why: "by pip, what the project asks of it after conda, with torch held"},
+		b.install("", plan.Step{ID: "packages", Title: "install " + strings.Join(b.t.Below, ", "),
+			Why: "by pip, what the project asks of it after conda, with torch held"},
 			nil, slices.Concat(held, b.t.Below))
 	}
 	b.places("", held)

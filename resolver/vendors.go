@@ -117,7 +117,8 @@ func (s vendors) ofPackages() (out []string) {
 	for _, g := range s.p.vendor(machine.AMD) {
 		for _, r := range s.p.req.packages {
 			if v := s.index(machine.AMD, s.where(), s.gfxOf(g), PlainName(r.Name)); v != nil {
-				out = xslices.Add(out, fmt.Sprintf("`%s`: %s%s (not proven: nobody read them)", v.Command, v.Names, say.With(", for Python ", strings.Join(v.Pythons, ", "), "")))
+				out = xslices.Add(out, fmt.Sprintf("`%s`: %s%s (not proven: nobody read them)",
+					v.Command, v.Names, say.With(", for Python ", strings.Join(v.Pythons, ", "), "")))
 			}
 		}
 	}
@@ -137,7 +138,8 @@ func (s vendors) where() string {
 func (s vendors) index(vendor, platform, gpu, of string) (found *matrix.VendorIndex) {
 	for i := range s.p.m.VendorIndexes {
 		v := &s.p.m.VendorIndexes[i]
-		if v.Vendor == vendor && v.Package == of && slices.Contains(strings.Fields(v.Platform), platform) && (slices.Contains(v.GPUs, gpu) || of != "" && len(v.GPUs) == 0) &&
+		if v.Vendor == vendor && v.Package == of && slices.Contains(strings.Fields(v.Platform), platform) &&
+			(slices.Contains(v.GPUs, gpu) || of != "" && len(v.GPUs) == 0) &&
 			(found == nil || strings.Contains(found.Kind, "nightly") && !strings.Contains(v.Kind, "nightly")) {
 			found = v
 		}

@@ -99,7 +99,8 @@ func (w *Wish) followOwnLock(dir string) (followed string) {
 		if err != nil {
 			w.Said = append(w.Said, name+" is not followed: "+text.Escape(err.Error()))
 		} else if p, err := Read(filepath.Join(dir, "pyproject.toml")); err == nil && w.Lock.Older(p.Requirements) != "" {
-			w.Said = append(w.Said, fmt.Sprintf("%s is not followed: it is older than pyproject.toml, which asks for %s", name, text.Escape(w.Lock.Older(p.Requirements))))
+			w.Said = append(w.Said, fmt.Sprintf("%s is not followed: it is older than pyproject.toml, which asks for %s",
+				name, text.Escape(w.Lock.Older(p.Requirements))))
 			w.Lock = nil
 		}
 		return "pyproject.toml"

@@ -208,7 +208,8 @@ func (t *trouble) changed(d machine.DistFiles) {
 	t.said = []evidence.Quote{evidence.Fact("%s", d.Resized[0])}
 	t.text = fmt.Sprintf("libraries of %s %s have other sizes than its RECORD says: they are of another version, or cut off", d.Name, d.Version)
 	if d.Damaged {
-		t.text = fmt.Sprintf("%s of %s %s was written to after it was installed, and is not what its RECORD says: it is damaged, or of another build", short(d.Resized[0]), d.Name, d.Version)
+		t.text = fmt.Sprintf("%s of %s %s was written to after it was installed, and is not what its RECORD says: it is damaged, or of another build",
+			short(d.Resized[0]), d.Name, d.Version)
 	}
 	if strings.HasSuffix(d.Resized[0], ".py") || path.Base(d.Resized[0]) == "METADATA" {
 		t.text = fmt.Sprintf("%s of %s %s is empty, cut off, or holds what Python does not read: the disk was full, the power went, or somebody changed it",

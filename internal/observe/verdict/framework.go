@@ -55,7 +55,8 @@ var frameworks = []framework{
 // framework is the library that runs this job's loop, or made its loader.
 func (f *facts) framework() (framework, bool) {
 	return xslices.Find(frameworks, func(w framework) bool {
-		return slices.ContainsFunc(f.probe().Via, func(via string) bool { return strings.TrimPrefix(via, "pytorch_") == w.name }) || w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/")
+		return slices.ContainsFunc(f.probe().Via, func(via string) bool { return strings.TrimPrefix(via, "pytorch_") == w.name }) ||
+			w.call != "" && strings.Contains(f.loader().Where, "-packages/"+w.name+"/")
 	})
 }
 

@@ -39,7 +39,8 @@ func loaderBound(f *facts) *Finding {
 	wait, step := p.Load/float64(p.Warm), p.Step/float64(p.Warm)
 	idlers := ld.Workers > 0 && slices.Contains([]string{handover, waiting}, why.kind) // workers that do nothing
 	quick := !f.idle.ok && wait*(1-f.queued([]*Process{f.lead})) < costsNothing
-	if quick && l.v < map[string]float64{handover: 2, computing: 0.5}[why.kind] || idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
+	if quick && l.v < map[string]float64{handover: 2, computing: 0.5}[why.kind] ||
+		idlers && f.noGPU && wait/step-f.queued([]*Process{f.lead})-f.queued(f.workers) < f.loadLimit() {
 		return nil
 	}
 	x := f.finding(LoaderBound, f.sure(high), numbers{"wait_ms": round(wait * 1e3), "workers": ld.Workers, "loader_does": why.kind}, "")

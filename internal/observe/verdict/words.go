@@ -64,7 +64,8 @@ func rewrite(l Loader, args ...[2]string) []string {
 	out := []string{"DataLoader(…, " + joined(args) + ")"}
 	line := strings.TrimRight(l.Source, " \t\r\n")
 	open := strings.Index(line, "DataLoader(")
-	if strings.Count(line, "DataLoader(") != 1 || strings.ContainsAny(line, "\n\x00") || strings.Contains(line[open:], "**") || installed(l.Where) { // a library's line is not the user's to change
+	if strings.Count(line, "DataLoader(") != 1 || strings.ContainsAny(line, "\n\x00") || strings.Contains(line[open:], "**") ||
+		installed(l.Where) { // a library's line is not the user's to change
 		return out
 	}
 	end := closing(line, open+len("DataLoader("))

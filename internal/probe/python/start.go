@@ -107,7 +107,8 @@ var (
 	// What narrows Python for all that it imports: where it looks, how deep it calls, how much it may use.
 	// In a file that works on how Python imports it keeps a module from it.
 	refuses = lazy.Regexp(`\braise (?:ImportError|ModuleNotFoundError)\b.*`)
-	narrows = lazy.Regexp(`(?m)^[^#\n]*?(\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|\bsetrecursionlimit\( *1?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*)`)
+	narrows = lazy.Regexp(`(?m)^[^#\n]*?(\bsys\.path(?:(?:\[:\])? *= .*|\.(?:clear|remove|pop)\(.*)|` +
+		`\bsetrecursionlimit\( *1?\d?\d *\)|\bsetrlimit\( *(?:resource\.)?RLIMIT_(?:AS|DATA)\b.*)`)
 	// What leaves of the search path all but the working directory.
 	leavesAll = lazy.Regexp(`\+ *sys\.path\b|= *sys\.path *\+|\*sys\.path\b|\.remove\( *(?:''|"") *\)`)
 )
