@@ -85,6 +85,14 @@ func Parse(written, from string) (Requirement, error) {
 	return r, r.parseSpec(rest)
 }
 
+// AsksFor reports whether a line of a list, with a comment behind it or without, asks for a
+// package, whose name is a normal one.
+func AsksFor(line, name string) bool {
+	line, _, _ = strings.Cut(line, " #")
+	q, err := Parse(line, "")
+	return err == nil && q.Name == name
+}
+
 // isFile reports whether a requirement is what pip also takes and PEP 508 does
 // not: a file, a directory or an address without a name.
 func isFile(s string) bool {

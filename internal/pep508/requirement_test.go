@@ -87,3 +87,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAsksFor(t *testing.T) {
+	for line, want := range map[string]bool{
+		"typing_extensions>=4 # why": true, " Typing.Extensions ; python_version < '3.11'\n": true,
+		"typing-extensions-ext": false, "-r typing-extensions": false, "# typing-extensions": false, "": false,
+	} {
+		if got := AsksFor(line, "typing-extensions"); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func amendTable(e *pyproject.Edit, q pep508.Requirement, remove bool) error {
 	if slices.Contains(e.Strings("dynamic"), "dependencies") || len(have) == 0 && !bytes.Contains(e.Text, []byte("[project]")) {
 		return fail.New(fail.Failed, e.Name+" has its dependencies elsewhere", "change them there, then `envfix apply .`")
 	}
-	was := xslices.Filter(have, func(line string) bool { return asksFor(line, q.Name) })
+	was := xslices.Filter(have, func(line string) bool { return pep508.AsksFor(line, q.Name) })
 	for _, line := range was {
 		if err := e.Drop("dependencies", line); err != nil {
 			return err
@@ -71,7 +71,7 @@ func amendLines(e *pyproject.Edit, q pep508.Requirement, remove bool) error {
 		return fail.New(fail.Failed, e.Name+" was compiled, with hashes", "change what it is made from, then `envfix apply .`")
 	}
 	have := slices.Collect(strings.Lines(say.If(len(e.Text) > 0, strings.TrimSuffix(string(e.Text), "\n")+"\n")))
-	left := slices.DeleteFunc(slices.Clone(have), func(line string) bool { return asksFor(line, q.Name) })
+	left := slices.DeleteFunc(slices.Clone(have), func(line string) bool { return pep508.AsksFor(line, q.Name) })
 	switch {
 	case !remove:
 		left = append(left, q.Line()+"\n")
@@ -80,11 +80,4 @@ func amendLines(e *pyproject.Edit, q pep508.Requirement, remove bool) error {
 	}
 	e.Text = []byte(strings.Join(left, ""))
 	return nil
-}
-
-// asksFor reports whether a line of a list asks for a package.
-func asksFor(line, name string) bool {
-	line, _, _ = strings.Cut(line, " #")
-	q, err := pep508.Parse(strings.TrimSpace(line), "")
-	return err == nil && q.Name == name
 }

@@ -14,10 +14,7 @@ import (
 )
 
 func named(list []string, name string) (string, bool) {
-	return xslices.Find(list, func(text string) bool {
-		q, err := pep508.Parse(text, "")
-		return err == nil && q.Name == name
-	})
+	return xslices.Find(list, func(text string) bool { return pep508.AsksFor(text, name) })
 }
 
 func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {
