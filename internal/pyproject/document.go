@@ -1,12 +1,12 @@
 package pyproject
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/say"
-	"envfix/internal/text"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // A doc is the text of a TOML file with the places of its tables and keys.
@@ -24,109 +24,11 @@ func (d *doc) lineEnd(at int) int {
 	return len(d.text)
 }
 
-// table returns where the keys of a table stand: behind its header, up to the next
-// one. The file's own keys stand before the first header.
-func (d *doc) table(name []string) (from, to int, ok bool) {
-	want := "[" + strings.Join(name, ".") + "]"
-	ok = len(name) == 0
-	for at := 0; at < len(d.text); {
-		end := d.lineEnd(at)
-		h := header(d.text[at:end])
-		switch {
-		case h != "" && ok:
-			return from, at, true
-		case h != "" && h == want && len(name) > 0:
-			from, ok = end, true
-		}
-		at = d.skip(at, end)
-	}
-	return from, len(d.text), ok
-}
-
-// skip is the beginning of the line after the entry at, whose value may run over
-// several lines.
-func (d *doc) skip(at, end int) int {
-	line := d.text[at:end]
-	if eq := strings.IndexByte(line, '='); eq >= 0 && !strings.HasPrefix(strings.TrimSpace(line), "#") {
-		if to, ok := d.valueEnd(at + eq + 1); ok {
-			return d.lineEnd(to)
-		}
-	}
-	return end
-}
-
-// value returns where the value of a key stands.
-func (d *doc) value(table []string, key string) (from, to int, ok bool) {
-	at, last, ok := d.table(table)
-	if !ok {
-		return 0, 0, false
-	}
-	for at < last {
-		end := d.lineEnd(at)
-		k, _, found := strings.Cut(d.text[at:end], "=")
-		if found && strings.Trim(strings.TrimSpace(k), `"'`) == key {
-			from = at + len(k) + 1
-			from = len(d.text) - len(strings.TrimLeft(d.text[from:], " \t"))
-			to, ok = d.valueEnd(from)
-			return from, to, ok
-		}
-		at = d.skip(at, end)
-	}
-	return 0, 0, false
-}
-
-// valueEnd is the end of the value that begins at or behind at.
-func (d *doc) valueEnd(at int) (int, bool) {
-	depth, begun := 0, false
-	for at < len(d.text) {
-		switch d.text[at] {
-		case '"', '\'':
-			at, begun = d.stringEnd(at), true
-		case '[', '{':
-			at, depth, begun = at+1, depth+1, true
-		case ']', '}':
-			at, depth = at+1, depth-1
-		case '\n', '\r', '#':
-			if depth == 0 {
-				return at, begun
-			}
-			at = d.lineEnd(at)
-		case ' ', '\t', ',':
-			at++
-		default:
-			rest := d.text[at:]
-			if i := strings.IndexAny(rest, " \t\r\n,]}#"); i >= 0 {
-				rest = rest[:i]
-			}
-			at, begun = at+len(rest), true
-		}
-		if depth == 0 && begun {
-			return at, true
-		}
-	}
-	return at, begun && depth == 0
-}
-
-// stringEnd is the end of the string that begins at at.
-func (d *doc) stringEnd(at int) int { return at + text.StringEnd([]byte(d.text[at:])) }
-
-// addLine puts a line at the end of a table, which is made where there is none.
-func (d *doc) addLine(table []string, line string) {
-	from, to, ok := d.table(table)
-	if !ok {
-		d.text = strings.TrimRight(d.text, "\n")
-		d.text += say.If(d.text != "", "\n\n")
-		d.text += "[" + strings.Join(table, ".") + "]\n" + line + "\n"
-		return
-	}
-	body := strings.TrimRight(d.text[from:to], " \t\r\n")
-	at := from + len(body)
-	if body == "" && (from == 0 || d.text[from-1] == '\n') {
-		d.splice(from, from, line+"\n"+say.If(from == 0 && to < len(d.text), "\n"))
-	} else {
-		d.splice(at, at, "\n"+line)
-	}
-	d.text += say.If(!strings.HasSuffix(d.text, "\n"), "\n")
+// A value is what stands for a key: its place, and where it is a list its strings.
+type value struct {
+	from, to int
+	list     bool // of strings alone
+	items    []item
 }
 
 // An item is one string of a list.
@@ -136,51 +38,95 @@ type item struct {
 	text     string
 }
 
-// items returns the strings of the list between from and to; ok is false where it
-// holds anything else.
-func (d *doc) items(from, to int) (out []item, ok bool) {
-	if from >= to || d.text[from] != '[' || d.text[to-1] != ']' {
-		return nil, false
+// find returns where the keys of a table stand, behind its header up to the next one, and
+// in it the value of one of them; nil is what is not there. The file's own keys stand
+// before the first header.
+func (d *doc) find(table []string, key string) (body, v *value) {
+	var p unstable.Parser
+	p.Reset([]byte(d.text))
+	if len(table) == 0 {
+		body = &value{to: len(d.text)}
 	}
-	for at := from + 1; at < to-1; {
-		switch c := d.text[at]; {
-		case c == '#':
-			at = d.lineEnd(at)
-		case c == ',' && len(out) > 0:
-			out[len(out)-1].comma = at
-			at++
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			at++
-		case c == '"' || c == '\'':
-			end := d.stringEnd(at)
-			var v struct{ V string }
-			if toml.Unmarshal([]byte("V = "+d.text[at:end]), &v) != nil {
-				return nil, false
-			}
-			out = append(out, item{at, end, -1, v.V})
-			at = end
-		default:
-			return nil, false
+	for p.NextExpression() {
+		n, names, end := p.Expression(), []string(nil), 0
+		for k := n.Key(); k.Next(); {
+			names, end = append(names, string(k.Node().Data)), int(k.Node().Raw.Offset+k.Node().Raw.Length)
+		}
+		switch {
+		case n.Kind != unstable.KeyValue && body != nil:
+			body.to = d.lineStart(end)
+			return body, v
+		case n.Kind == unstable.Table && slices.Equal(names, table):
+			body = &value{from: d.lineEnd(end), to: len(d.text)}
+		case body != nil && v == nil && slices.Equal(names, []string{key}):
+			v = d.value(n, end)
 		}
 	}
-	return out, true
+	return body, v
 }
 
-// addItem puts a string at the end of the list between from and to: on a line of its
-// own where the last one has one.
-func (d *doc) addItem(from, to int, items []item, quoted string) {
-	if len(items) == 0 {
-		d.splice(from+1, from+1, quoted)
+// value is that of an entry whose key ends at end.
+func (d *doc) value(n *unstable.Node, end int) *value {
+	v := &value{to: int(n.Raw.Offset + n.Raw.Length), list: n.Value().Kind == unstable.Array}
+	_, written, _ := strings.Cut(d.text[end:v.to], "=")
+	v.from = v.to - len(strings.TrimLeft(written, " \t"))
+	for it := n.Value().Children(); v.list && it.Next(); {
+		from := int(it.Node().Raw.Offset)
+		end := from + int(it.Node().Raw.Length)
+		v.list, v.items = it.Node().Kind == unstable.String, append(v.items, item{from, end, d.comma(end), string(it.Node().Data)})
+	}
+	return v
+}
+
+// comma is the place of the comma behind an item that ends at at; -1 there is none.
+func (d *doc) comma(at int) int {
+	for d.text[at] != ',' {
+		switch d.text[at] {
+		case ']':
+			return -1
+		case '#':
+			at = d.lineEnd(at)
+		default:
+			at++
+		}
+	}
+	return at
+}
+
+// addLine puts a line at the end of a table, which is made where there is none.
+func (d *doc) addLine(table []string, line string) {
+	t, _ := d.find(table, "")
+	if t == nil {
+		d.text = strings.TrimRight(d.text, "\n")
+		d.text += say.If(d.text != "", "\n\n")
+		d.text += "[" + strings.Join(table, ".") + "]\n" + line + "\n"
 		return
 	}
-	last := items[len(items)-1]
+	body := strings.TrimRight(d.text[t.from:t.to], " \t\r\n")
+	at := t.from + len(body)
+	if body == "" && (t.from == 0 || d.text[t.from-1] == '\n') {
+		d.splice(at, at, line+"\n"+say.If(at == 0 && t.to < len(d.text), "\n"))
+	} else {
+		d.splice(at, at, "\n"+line)
+	}
+	d.text += say.If(!strings.HasSuffix(d.text, "\n"), "\n")
+}
+
+// addItem puts a string at the end of a list: on a line of its own where the last one has
+// one.
+func (d *doc) addItem(list *value, quoted string) {
+	if len(list.items) == 0 {
+		d.splice(list.from+1, list.from+1, quoted)
+		return
+	}
+	last := list.items[len(list.items)-1]
 	indent := d.text[d.lineStart(last.from):last.from]
 	if strings.TrimSpace(indent) != "" { // the list stands in one line
 		d.splice(last.to, last.to, ", "+quoted)
 		return
 	}
 	end := d.lineEnd(last.to)
-	if end >= to { // the bracket stands behind the last item
+	if end >= list.to { // the bracket stands behind the last item
 		d.splice(last.to, last.to, ",\n"+indent+quoted)
 		return
 	}
@@ -209,17 +155,4 @@ func (d *doc) dropItem(i item) {
 		}
 	}
 	d.splice(from, to, "")
-}
-
-// header returns a table header without comment and blanks, "" for other lines.
-// A line of a list of lists does not begin with a bracket in the forms that are
-// edited here; Edit finds out if one did.
-func header(l string) string {
-	t := strings.TrimSpace(l)
-	if !strings.HasPrefix(t, "[") {
-		return ""
-	}
-	t, _, _ = strings.Cut(t, "#")
-	t = strings.ReplaceAll(strings.TrimSpace(t), " ", "")
-	return say.If(strings.HasSuffix(t, "]") && !strings.ContainsAny(t, `"'{,=`), t)
 }

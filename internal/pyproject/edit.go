@@ -38,8 +38,8 @@ func (e *Edit) SetRaw(key string, value text.Quoted) error {
 	}
 	line := quoteKey(key) + " = " + raw
 	return e.change(line, func(t map[string]any) { t[key] = v["V"] }, func(d *doc) bool {
-		if from, to, ok := d.value(e.Table, key); ok {
-			d.splice(from, to, raw)
+		if _, v := d.find(e.Table, key); v != nil {
+			d.splice(v.from, v.to, raw)
 		} else {
 			d.addLine(e.Table, line)
 		}
@@ -94,12 +94,11 @@ func (e *Edit) index(tool, list, mark, name, url string) error {
 // Remove takes key out.
 func (e *Edit) Remove(key string) error {
 	return e.change("no "+key, func(t map[string]any) { delete(t, key) }, func(d *doc) bool {
-		from, to, ok := d.value(e.Table, key)
-		if ok {
-			from, to = d.lineStart(from), d.lineEnd(to)
-			d.splice(from, to, "")
+		_, v := d.find(e.Table, key)
+		if v != nil {
+			d.splice(d.lineStart(v.from), d.lineEnd(v.to), "")
 		}
-		return ok
+		return v != nil
 	})
 }
 
@@ -108,16 +107,14 @@ func (e *Edit) Remove(key string) error {
 func (e *Edit) Add(key, item string) error {
 	line := fmt.Sprintf("%s = [%s]", quoteKey(key), text.JSON(item).String())
 	return e.change(line, func(t map[string]any) { t[key] = append(slices.Clone(anyList(t[key])), any(item)) }, func(d *doc) bool {
-		from, to, ok := d.value(e.Table, key)
-		if !ok {
+		_, v := d.find(e.Table, key)
+		switch {
+		case v == nil:
 			d.addLine(e.Table, line)
-			return true
+		case v.list:
+			d.addItem(v, text.JSON(item).String())
 		}
-		items, ok := d.items(from, to)
-		if ok {
-			d.addItem(from, to, items, text.JSON(item).String())
-		}
-		return ok
+		return v == nil || v.list
 	})
 }
 
@@ -127,17 +124,16 @@ func (e *Edit) Drop(key, item string) error {
 		t[key] = slices.DeleteFunc(slices.Clone(anyList(t[key])), func(v any) bool { return v == any(item) })
 	}
 	return e.change(key+" without "+item, meant, func(d *doc) bool {
-		from, to, ok := d.value(e.Table, key)
-		if !ok {
+		_, v := d.find(e.Table, key)
+		if v == nil || !v.list {
 			return false
 		}
-		items, ok := d.items(from, to)
-		for _, i := range slices.Backward(items) {
+		for _, i := range slices.Backward(v.items) {
 			if i.text == item {
 				d.dropItem(i)
 			}
 		}
-		return ok
+		return true
 	})
 }
 

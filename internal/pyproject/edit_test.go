@@ -86,6 +86,18 @@ func TestEditForms(t *testing.T) {
 	}
 }
 
+// A header may be written in quotes, and a value behind a dotted key is not the key's.
+func TestEditQuotedHeader(t *testing.T) {
+	e := &Edit{Text: []byte("[ \"tool\" . envfix ] # ours\nfiles.x = 1\nbuild = [ # [none]\n  'a' # , one\n]\n[[tool.uv.index]]\n"), Name: "pyproject.toml", Table: []string{"tool", "envfix"}}
+	if err := e.Add("build", "b"); err != nil {
+		t.Fatal(err)
+	}
+	want := "[ \"tool\" . envfix ] # ours\nfiles.x = 1\nbuild = [ # [none]\n  'a', # , one\n  \"b\",\n]\n[[tool.uv.index]]\n"
+	if d := cmp.Diff(want, string(e.Text)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func FuzzEdit(f *testing.F) {
 	f.Add([]byte("a = [\"b\", # c\n'd']\n[t]\n"), "a", "x")
 	f.Add([]byte("a = \"\"\"\n[t]\n\"\"\"\n[ t ]\nb=1"), "b", "")
