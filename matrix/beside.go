@@ -117,9 +117,7 @@ const (
 // FilesOf returns the rows of one version of a package; none: nobody looked.
 func (m *Matrix) FilesOf(pkg string, v version.Python) []Files {
 	text, same := spellings(v)
-	return xslices.Filter(m.filesOf(pkg), func(f Files) bool {
-		return f.Package == pkg && (hasWord(f.Versions, text) || hasWord(f.Versions, same))
-	})
+	return xslices.Filter(m.filesOf(pkg), func(f Files) bool { return hasWord(f.Versions, text) || hasWord(f.Versions, same) })
 }
 
 // VersionsOf are the versions of a package of which the files are known; none: nobody
@@ -128,9 +126,6 @@ func (m *Matrix) VersionsOf(pkg string) []version.Python {
 	var out []version.Python
 	seen := map[string]bool{}
 	for _, f := range m.filesOf(pkg) {
-		if f.Package != pkg {
-			continue
-		}
 		for text := range strings.FieldsSeq(f.Versions) {
 			if v, err := version.ParsePython(text); err == nil && !seen[text] {
 				seen[text] = true
@@ -146,7 +141,7 @@ func (m *Matrix) filesOf(pkg string) []Files {
 	if m.index.files != nil {
 		return m.index.files[pkg]
 	}
-	return m.Files
+	return xslices.Filter(m.Files, func(f Files) bool { return f.Package == pkg })
 }
 
 // Fits reports whether the default index has a file of a version of a package for
@@ -154,21 +149,12 @@ func (m *Matrix) filesOf(pkg string) []Files {
 // nothing that asks for one less than it fits everything: it is unknown, and passes.
 func (m *Matrix) Fits(pkg string, v version.Python, python string, p machine.Platform) Fit {
 	best := FitUnknown
-	number, err := version.ParsePython(strings.TrimSuffix(python, "t"))
-	if err != nil {
-		number = version.Python{} // not known: Requires-Python excludes nothing
-	}
-	rows := m.filesOf(pkg)
-	text, same := spellings(v)
-	for i := range rows {
-		f := &rows[i]
-		if f.Package != pkg || !hasWord(f.Versions, text) && !hasWord(f.Versions, same) {
-			continue
-		}
+	number := version.Public(strings.TrimSuffix(python, "t")) // zero: not known, and Requires-Python excludes nothing
+	for _, f := range m.FilesOf(pkg, v) {
 		switch best = max(best, FitNone); {
 		case !number.IsZero() && !f.Requires.IsZero() && !f.Requires.Admits(number):
 		case f.Sdist:
-			best = max(best, FitSource)
+			best = FitSource
 		case f.onPlatform(p) && f.loadsIn(python):
 			return FitWheel
 		}
