@@ -2,7 +2,6 @@ package machine
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -119,15 +118,8 @@ func classPythons(all []Python) (out []Python) {
 // shorter than 2,000 bytes.
 func (m Machine) ClassLine() []byte {
 	c := m.Class()
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(classForm{
-		Format: Format, Platform: c.Platform, Privilege: c.Privilege, GPUs: c.GPUs, Driver: c.Driver, Pythons: withoutPath(c.Pythons),
-	}); err != nil {
-		panic(err) // plain data: cannot happen
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	pythons := filled(text.Each(c.Pythons, func(p Python) classPython { return classPython{p.Version, p.Active, p.FreeThreaded, p.Arch} }))
+	return bytes.TrimRight(encoded(classForm{Format, c.Platform, c.Privilege, c.GPUs, c.Driver, pythons}, ""), "\n")
 }
 
 // classForm is a Machine without the lists that a class leaves empty.
@@ -145,8 +137,4 @@ type classPython struct {
 	Active       bool   `json:"active,omitempty"`
 	FreeThreaded bool   `json:"free_threaded,omitempty"`
 	Arch         string `json:"arch,omitempty"`
-}
-
-func withoutPath(all []Python) []classPython {
-	return filled(text.Each(all, func(p Python) classPython { return classPython{p.Version, p.Active, p.FreeThreaded, p.Arch} }))
 }

@@ -77,14 +77,7 @@ func (s *scalar) UnmarshalJSON(b []byte) error {
 
 // Encode returns the facts as indented JSON with a newline at its end.
 func (m Machine) Encode() []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(m); err != nil {
-		panic(err) // plain data: cannot happen
-	}
-	return b.Bytes()
+	return encoded(m, "  ")
 }
 
 // MarshalJSON writes empty lists as [] and {}, never as null, so that readers
@@ -93,11 +86,15 @@ func (m Machine) MarshalJSON() ([]byte, error) {
 	type plain Machine
 	m.Format = Format
 	m.fill()
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(plain(m))
-	return bytes.TrimSpace(b.Bytes()), err
+	return bytes.TrimSpace(encoded(plain(m), "")), nil
+}
+
+func encoded(v any, indent string) []byte {
+	b, err := text.Encoded(v, indent)
+	if err != nil {
+		panic(err) // plain data: cannot happen
+	}
+	return b
 }
 
 // fill replaces nil lists by empty ones.

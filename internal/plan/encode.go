@@ -61,14 +61,8 @@ func orEmpty[T any](s []T) []T {
 // Encode returns the canonical JSON of a sealed plan: two spaces of indent, the
 // fields in the order of the types, map keys sorted, one line break at the end.
 func Encode(p *Plan) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(p); err != nil {
-		return nil, err
-	}
-	return text.EscapeJSON(b.Bytes()), nil
+	b, err := text.Encoded(p, "  ")
+	return text.EscapeJSON(b), err
 }
 
 func digest(p *Plan) (string, error) {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -119,11 +120,18 @@ func Lines(s string, indent int) Quoted {
 
 // JSON is a string of JSON in its quotes; one of YAML and of TOML as well.
 func JSON(s string) Quoted {
-	var b strings.Builder
+	b, _ := Encoded(s, "") // a string always can be
+	return Quoted{s: string(EscapeJSON(bytes.TrimSuffix(b, []byte("\n"))))}
+}
+
+// Encoded is v as JSON in which < and & stand as they are, with a line end.
+func Encoded(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
-	return Quoted{s: string(EscapeJSON([]byte(strings.TrimSuffix(b.String(), "\n"))))}
+	e.SetIndent("", indent)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // JSON is the text itself as such a string.

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"envfix/internal/owner"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 
 	"envfix/internal/ci/must"
@@ -94,17 +93,14 @@ func (r *Release) linuxPackage(t target, kind string, files []packed) {
 		"rpm":         map[string]any{"buildhost": "localhost", "group": "Applications/System"},
 		"deb":         map[string]any{"compression": "xz"},
 	}
-	var b bytes.Buffer // JSON is YAML, too
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	must.Do(e.Encode(config))
+	b := must.Get(text.Encoded(config, "")) // JSON is YAML, too
 	file := filepath.Join(r.Scratch, t.name(), kind+".json")
 	name := fmt.Sprintf("envfix_%s_%s.deb", r.Version.linux(), t.arch)
 	if kind == "rpm" {
 		name = fmt.Sprintf("envfix-%s-1.%s.rpm", r.Version.linux(), t.machine())
 	}
 	made := filepath.Join(r.Scratch, t.name(), name)
-	must.Do(os.WriteFile(file, b.Bytes(), 0o644))
+	must.Do(os.WriteFile(file, b, 0o644))
 	pack := command{argv: []string{"go", "run", nfpm, "package", "--config", file, "--packager", kind, "--target", made},
 		env: []string{"GOFLAGS=-mod=mod", "CGO_ENABLED=0", fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.Time.Unix())}}
 	must.Get(pack.output())
