@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,16 +47,9 @@ func (t *Team) tools(ctx context.Context, u uvTool, profiles []lock.Profile, fac
 
 // toolsText pins the files for pip: one version, any of the hashes.
 func toolsText(tools []lock.Package) []byte {
-	var b strings.Builder
-	for i, k := range tools {
-		if i == 0 {
-			fmt.Fprintf(&b, "%s==%s", k.Name, k.Version)
-		}
-		for _, w := range k.Files() {
-			fmt.Fprintf(&b, " \\\n    --hash=sha256:%s", w.Hashes.SHA256)
-		}
-	}
-	return []byte(b.String() + "\n")
+	uv := tools[0]
+	uv.Wheels = (&lock.Packages{Packages: tools}).Files()
+	return []byte((&lock.Packages{Packages: []lock.Package{uv}}).Requirements("", nil))
 }
 
 // BundledTools is the file of a bundle that pins uv, "" where it brings none.
