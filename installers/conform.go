@@ -64,20 +64,16 @@ func isProject(d machine.HeldDist, t plan.Target) bool {
 
 // meets reports whether an installed package has a version that is asked for.
 func meets(p machine.Package, q pep508.Requirement) bool {
-	public, _ := version.SplitLocal(p.Version)
-	v, err := version.ParsePython(public)
-	return err == nil && q.Spec.Admits(v)
+	return q.Spec.Admits(version.Public(p.Version))
 }
 
 // same compares an installed package with a chosen version. A wheel of the
 // default index carries no label in its metadata: for torch the CUDA in its
 // version.py tells the build, and for the others the public version decides.
 func same(p machine.Package, want string, c *resolver.Choice) bool {
-	public, label := version.SplitLocal(p.Version)
-	wantPublic, wantLabel := version.SplitLocal(want)
-	v, err1 := version.ParsePython(public)
-	w, err2 := version.ParsePython(wantPublic)
-	if err1 != nil || err2 != nil || v.Compare(w) != 0 {
+	_, label := version.SplitLocal(p.Version)
+	_, wantLabel := version.SplitLocal(want)
+	if v := version.Public(want); v.IsZero() || version.Public(p.Version).Compare(v) != 0 {
 		return false
 	}
 	if p.Name == "torch" {

@@ -33,9 +33,8 @@ func Conflicts(m *matrix.Matrix, h machine.Machine, c *Choice) func(name, ver st
 	}
 	q := s.ask(accelOf(c.Build), nil, driver{}, py)
 	return func(name, ver string) (string, bool) {
-		public, _ := version.SplitLocal(ver)
-		v, err := version.ParsePython(public)
-		if err != nil {
+		v := version.Public(ver)
+		if v.IsZero() {
 			return "", false
 		}
 		return q.conflict(name, v, build)

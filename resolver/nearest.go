@@ -82,9 +82,8 @@ func (o *outcome) reached(from *outcome) *Choice {
 }
 
 func newer(a, b *Choice) bool {
-	v, err1 := version.ParsePython(a.Torch)
-	w, err2 := version.ParsePython(b.Torch)
-	return err1 == nil && err2 == nil && v.Compare(w) > 0
+	w := version.Public(b.Torch)
+	return !w.IsZero() && version.Public(a.Torch).Compare(w) > 0
 }
 
 type tryFunc func(change string, t *problem, better func(*Choice) bool)

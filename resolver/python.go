@@ -62,21 +62,8 @@ func (p py) within(low, high py, free []string) bool {
 // fits reports whether a requires-python specifier admits p; a text that is none
 // admits everything, since pip would have refused it.
 func (p py) fits(spec string) bool {
-	if spec == "" {
-		return true
-	}
 	s, err := version.ParseSpecifier(spec)
-	if err != nil {
-		return true
-	}
-	// ">=3.10.2" admits 3.10 as a minor: its newest patch release satisfies it.
-	for _, patch := range []string{".99", ".0"} {
-		v, err := version.ParsePython(fmt.Sprintf("%d.%d%s", p.major, p.minor, patch))
-		if err == nil && s.Admits(v) {
-			return true
-		}
-	}
-	return false
+	return err != nil || s.AdmitsMinor(fmt.Sprintf("%d.%d", p.major, p.minor))
 }
 
 // pythons lists the interpreters to try, the preferred first: --python; else the

@@ -61,9 +61,8 @@ func besideNearest(p *plan.Plan) string {
 }
 
 func olderTorch(a, b string) bool {
-	v, err1 := version.ParsePython(a)
-	w, err2 := version.ParsePython(b)
-	return err1 != nil || err2 != nil || v.Compare(w) < 0
+	v, w := version.Public(a), version.Public(b)
+	return w.IsZero() || v.Compare(w) < 0
 }
 
 // wayOut does the same for a lock, where every target has an answer there.

@@ -123,11 +123,7 @@ func (t *fileTable) grouped() []matrix.Files {
 }
 
 // newerFirst orders versions that were parsed before.
-func newerFirst(a, b string) int {
-	v, _ := version.ParsePython(a)
-	w, _ := version.ParsePython(b)
-	return w.Compare(v)
-}
+func newerFirst(a, b string) int { return version.ComparePublic(b, a) }
 
 // compareTags orders cp39 before cp310.
 func compareTags(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

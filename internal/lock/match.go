@@ -126,9 +126,7 @@ func floorOf(need string) version.Dotted {
 }
 
 func pythonVersion(s string) version.Python {
-	public, _ := version.SplitLocal(strings.TrimSuffix(s, "t"))
-	v, _ := version.ParsePython(public)
-	return v
+	return version.Public(strings.TrimSuffix(s, "t"))
 }
 
 func activePython(h machine.Machine, minor string) bool {

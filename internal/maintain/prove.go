@@ -84,9 +84,7 @@ func recordWheels(dir string, proofs []index.Proof) error {
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b matrix.WheelSet) int {
-		va, _ := version.ParsePython(a.Torch)
-		vb, _ := version.ParsePython(b.Torch)
-		return cmp.Or(vb.Compare(va), cmp.Compare(a.OS, b.OS), cmp.Compare(b.Arch, a.Arch))
+		return cmp.Or(version.ComparePublic(b.Torch, a.Torch), cmp.Compare(a.OS, b.OS), cmp.Compare(b.Arch, a.Arch))
 	})
 	return writeData(dir, matrix.WheelsFile, matrix.EncodeWheels(sets))
 }

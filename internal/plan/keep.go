@@ -37,11 +37,10 @@ type KeptPackage struct {
 // Is reports whether an installed version is the one that was carried over; 1.0 and
 // 1.0.0 are one (PEP 440).
 func (k KeptPackage) Is(installed string) bool {
-	public, label := version.SplitLocal(k.Version)
-	other, otherLabel := version.SplitLocal(installed)
-	v, err := version.ParsePython(public)
-	w, err2 := version.ParsePython(other)
-	return k.Version == installed || err == nil && err2 == nil && v.Compare(w) == 0 && label == otherLabel
+	_, label := version.SplitLocal(k.Version)
+	_, other := version.SplitLocal(installed)
+	v := version.Public(installed)
+	return k.Version == installed || !v.IsZero() && version.Public(k.Version).Compare(v) == 0 && label == other
 }
 
 // A Dropped is a package that is not carried over.

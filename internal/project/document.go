@@ -135,9 +135,7 @@ func (d installation) beside(dir, followed string, documented []pep508.Requireme
 // pinnedTorch is the torch that a line installs in one version; zero where it leaves it open.
 func pinnedTorch(i pyproject.Install) version.Python {
 	_, v, _ := strings.Cut(i.Torch(), "==")
-	v, _ = version.SplitLocal(v)
-	torch, _ := version.ParsePython(v)
-	return torch
+	return version.Public(v)
 }
 
 // told says where the lines are that ask for these, and what each is.

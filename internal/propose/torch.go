@@ -116,11 +116,7 @@ func (l *Loop) older(a *Answer, r resolver.Request, c *resolver.Choice, no *refu
 		if family(q.Name) || !q.Spec.IsZero() || q.URL != "" || chosen == "" || !strings.Contains(no.text, q.Name+"=="+chosen) {
 			continue
 		}
-		v, err := version.ParsePython(chosen)
-		if err != nil {
-			continue
-		}
-		limit := "<" + chosen
+		v, limit := version.Public(chosen), "<"+chosen
 		for _, m := range dependsOn().FindAllStringSubmatch(no.text, -1) {
 			said := strings.TrimRight(m[2], ",.")
 			if spec, err := version.ParseSpecifier(said); err == nil && m[1] == q.Name && !spec.Admits(v) {
@@ -172,10 +168,9 @@ func (l *Loop) past(ctx context.Context, a *Answer, c *resolver.Choice) bool {
 		if l.AsOf == "" || family(name) {
 			continue
 		}
-		public, _ := version.SplitLocal(c.Packages[name])
-		chosen, err := version.ParsePython(public)
+		chosen := version.Public(c.Packages[name])
 		newest, ok := l.shelf.newest(ctx, name, version.Specifier{}, a.Python)
-		if limit := name + "<=" + newest.String(); err == nil && ok && newest.Compare(chosen) < 0 {
+		if limit := name + "<=" + newest.String(); ok && newest.Compare(chosen) < 0 {
 			a.Limits = xslices.Add(a.Limits, limit)
 		}
 	}

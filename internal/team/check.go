@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/lock"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // A Verdict is what [Team.Check] found.
@@ -138,7 +139,7 @@ func profileChanges(old, now lock.Profile) []string {
 		}
 	}
 	// The label of a default-index build is known only from its wheel.
-	if now.Torch != "" && comparePublic(old.Torch, now.Torch) != 0 { // "": of a channel, whose day the lock pins
+	if now.Torch != "" && version.ComparePublic(old.Torch, now.Torch) != 0 { // "": of a channel, whose day the lock pins
 		change("torch", old.Torch, now.Torch)
 	}
 	change("build", old.Build, now.Build)

@@ -38,9 +38,9 @@ func choose(m *matrix.Matrix, targets []target, wish []pep508.Requirement, sameT
 	// may push another target lower still, so it is tried again; every round is
 	// older than the last, so it ends.
 	for {
-		oldest := slices.MinFunc(drafts, func(a, b draft) int { return comparePublic(a.profile.Torch, b.profile.Torch) })
+		oldest := slices.MinFunc(drafts, func(a, b draft) int { return version.ComparePublic(a.profile.Torch, b.profile.Torch) })
 		public, _ := version.SplitLocal(oldest.profile.Torch)
-		if !slices.ContainsFunc(drafts, func(d draft) bool { return comparePublic(d.profile.Torch, public) != 0 }) {
+		if !slices.ContainsFunc(drafts, func(d draft) bool { return version.ComparePublic(d.profile.Torch, public) != 0 }) {
 			return drafts, nil
 		}
 		spec := "torch<=" + public

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/lock"
 	"envfix/internal/machine"
 	"envfix/internal/say"
+	"envfix/internal/version"
 )
 
 // Classes makes one target of each class among machines. Machines are of one class
@@ -81,7 +82,7 @@ func ownPython(h machine.Machine) string {
 		case err != nil || v == "":
 		case p.Active:
 			return v
-		case !p.FreeThreaded && (own == "" || comparePublic(own, v) < 0):
+		case !p.FreeThreaded && (own == "" || version.ComparePublic(own, v) < 0):
 			own = v
 		}
 	}

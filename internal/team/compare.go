@@ -82,8 +82,6 @@ func CaseOf(p *Chosen, asked pep508.Requirement) *LockedCase {
 		return c
 	}
 	c.Version = k.Version
-	public, _ := version.SplitLocal(k.Version)
-	v, err := version.ParsePython(public)
-	c.Admits = err == nil && asked.Spec.Admits(v) && (asked.Name != "torch" || asked.Label == "" || asked.Label == c.Build)
+	c.Admits = asked.Spec.Admits(version.Public(k.Version)) && (asked.Name != "torch" || asked.Label == "" || asked.Label == c.Build)
 	return c
 }

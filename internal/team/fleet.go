@@ -13,6 +13,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -139,7 +140,7 @@ func (t FleetTarget) commonPython(x *resolver.Session, p fleet.Pair) string {
 		}
 	}
 	slices.SortFunc(common, func(a, b string) int {
-		return cmp.Or(comparePublic(strings.TrimSuffix(b, "t"), strings.TrimSuffix(a, "t")), strings.Compare(a, b))
+		return cmp.Or(version.ComparePublic(strings.TrimSuffix(b, "t"), strings.TrimSuffix(a, "t")), strings.Compare(a, b))
 	})
 	if i := slices.IndexFunc(common, func(v string) bool { return t.describe(p, v).resolves(x, p) }); i >= 0 {
 		return common[i]

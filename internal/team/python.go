@@ -62,21 +62,12 @@ func wantPython(facts map[string]string, in lock.Input) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s: requires-python %q is not a specifier", demands[spec], clean(spec))
 		}
-		if !admitsMinor(want, facts["python"]) {
+		if !want.AdmitsMinor(facts["python"]) {
 			return "", fmt.Errorf("python=%s, and %s requires %s", facts["python"], demands[spec], spec)
 		}
 		all = append(all, spec)
 	}
 	return strings.Join(all, ","), nil
-}
-
-// admitsMinor reports whether a release of a minor, such as 3.12, is admitted; "" is.
-func admitsMinor(want version.Specifier, minor string) bool {
-	minor = strings.TrimSuffix(minor, "t")
-	return slices.ContainsFunc([]string{"", ".99"}, func(patch string) bool {
-		v, err := version.ParsePython(minor + patch)
-		return err != nil || want.Admits(v)
-	})
 }
 
 // A basis is what a choice of builds begins with beside the wishes.
@@ -98,7 +89,7 @@ func (b basis) pythonOf(name, demand string) string {
 		return ""
 	}
 	want, err := version.ParseSpecifier(demand)
-	return say.If(demand == "" || err == nil && admitsMinor(want, p.Python), p.Python)
+	return say.If(err == nil && want.AdmitsMinor(p.Python), p.Python)
 }
 
 // olderPython makes the lock with another Python, the newest that all wishes have, where a
@@ -144,7 +135,7 @@ func (t *Team) olderPython(ctx context.Context, m *making, first error) error {
 // newestDefaulted is the newest Python of the targets that name none; "" all name theirs.
 func newestDefaulted(drafts []draft) (newest string) {
 	for _, d := range drafts {
-		if d.defaulted && (newest == "" || comparePublic(d.profile.Python, newest) > 0) {
+		if d.defaulted && (newest == "" || version.ComparePublic(d.profile.Python, newest) > 0) {
 			newest = d.profile.Python
 		}
 	}

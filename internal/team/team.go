@@ -50,15 +50,6 @@ func (t *Team) tell(line string) {
 // clean makes text from outside safe to print in one line.
 func clean(s string) string { return text.Clip(s, 400) }
 
-// comparePublic compares two versions of torch without their local labels.
-func comparePublic(a, b string) int {
-	x, _ := version.SplitLocal(a)
-	y, _ := version.SplitLocal(b)
-	v, _ := version.ParsePython(x)
-	w, _ := version.ParsePython(y)
-	return v.Compare(w)
-}
-
 // Release is the least version that can read what a build of envfix writes: the part
 // of a described build before the first dash.
 func Release(build string) string {

@@ -71,6 +71,16 @@ func SplitLocal(s string) (public, label string) {
 	return public, label
 }
 
+// Public is the version that s names, without its local label; zero where it names none.
+func Public(s string) Python {
+	public, _ := SplitLocal(s)
+	v, _ := ParsePython(public)
+	return v
+}
+
+// ComparePublic orders versions as they are written by what [Public] makes of them.
+func ComparePublic(a, b string) int { return Public(a).Compare(Public(b)) }
+
 // IsZero reports whether the version is unknown.
 func (v Python) IsZero() bool { return v.p == nil }
 
@@ -223,6 +233,15 @@ func (s Specifier) Admits(v Python) bool {
 }
 
 // MarshalText writes the specifier as it was read.
+// AdmitsMinor reports whether a release of a minor of Python, such as 3.12 or 3.14t, is
+// admitted; what is no version is.
+func (s Specifier) AdmitsMinor(minor string) bool {
+	return slices.ContainsFunc([]string{"", ".99"}, func(patch string) bool {
+		v, err := ParsePython(strings.TrimSuffix(minor, "t") + patch)
+		return err != nil || s.Admits(v)
+	})
+}
+
 func (s Specifier) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a specifier.
