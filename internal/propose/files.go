@@ -8,10 +8,9 @@ import (
 
 	"envfix/internal/index"
 	"envfix/internal/machine"
+	"envfix/internal/team"
 	"envfix/internal/version"
 	"envfix/matrix"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // A shelf is what the default index has of packages: which files of which versions. Pages
@@ -33,12 +32,7 @@ const (
 
 // look reads the pages of packages, as far as the bounds allow.
 func (s *shelf) look(ctx context.Context, names []string) {
-	var g errgroup.Group
-	g.SetLimit(atOnce)
-	for _, name := range names[:min(len(names), mostPages)] {
-		g.Go(func() error { s.page(ctx, name); return nil })
-	}
-	_ = g.Wait() // what could not be read is not known
+	_ = team.InParallel(min(len(names), mostPages), atOnce, func(i int) error { s.page(ctx, names[i]); return nil }) // what could not be read is not known
 }
 
 // page is what the index has of a package; nil where that is not known.
@@ -66,23 +60,46 @@ func (s *shelf) page(ctx context.Context, name string) *index.Project {
 	return p
 }
 
-// fit says whether some version that spec admits has a file here for a Python.
-func (s *shelf) fit(ctx context.Context, name string, spec version.Specifier, python string) matrix.Fit {
+// An offered file is one of a version that is asked for.
+type offered struct {
+	index.File
+	version version.Python
+	wheel   bool // else a source distribution
+}
+
+// files are those of a package that a specifier admits; known is false where its page
+// could not be read.
+func (s *shelf) files(ctx context.Context, name string, spec version.Specifier) (out []offered, known bool) {
 	page := s.page(ctx, name)
 	if page == nil {
+		return nil, false
+	}
+	for _, f := range page.Files {
+		n, wheel := index.ParseName(f.Name)
+		if !wheel {
+			n.Version, _ = index.SourceVersion(f.Name)
+		}
+		if v, err := version.ParsePython(n.Version); err == nil && spec.Admits(v) {
+			out = append(out, offered{f, v, wheel})
+		}
+	}
+	return out, true
+}
+
+// fit says whether some version that spec admits has a file here for a Python.
+func (s *shelf) fit(ctx context.Context, name string, spec version.Specifier, python string) matrix.Fit {
+	files, known := s.files(ctx, name, spec)
+	if !known {
 		return matrix.FitUnknown
 	}
 	best := matrix.FitNone
-	for _, f := range page.Files {
-		v, wheel, ok := fileVersion(f.Name)
-		if !ok || f.Yanked && !strings.HasPrefix(spec.String(), "==") || !spec.Admits(v) || !pythonAdmits(f.RequiresPython, python) {
-			continue
-		}
+	for _, f := range files {
 		switch {
-		case wheel && f.Loads(python, s.platform):
+		case f.Yanked && !strings.HasPrefix(spec.String(), "==") || !pythonAdmits(f.RequiresPython, python):
+		case f.wheel && f.Loads(python, s.platform):
 			return matrix.FitWheel
-		case !wheel:
-			best = max(best, matrix.FitSource)
+		case !f.wheel:
+			best = matrix.FitSource
 		}
 	}
 	return best
@@ -101,48 +118,21 @@ func (s *shelf) newest(ctx context.Context, name string, spec version.Specifier,
 // sourceOnly reports whether every version of a package that spec admits has source
 // distributions alone: no wheel for this system and any Python.
 func (s *shelf) sourceOnly(ctx context.Context, name string, spec version.Specifier) bool {
-	page := s.page(ctx, name)
-	if page == nil {
-		return false
-	}
-	some := false
-	for _, f := range page.Files {
-		if v, wheel, ok := fileVersion(f.Name); ok && spec.Admits(v) {
-			if wheel && f.Loads("", s.platform) {
-				return false
-			}
-			some = some || !wheel
-		}
-	}
-	return some
+	files, _ := s.files(ctx, name, spec)
+	wheel := func(f offered) bool { return f.wheel && f.Loads("", s.platform) }
+	return !slices.ContainsFunc(files, wheel) && slices.ContainsFunc(files, func(f offered) bool { return !f.wheel })
 }
 
 // archive is the source distribution of the newest version that spec admits and that has
 // no wheel.
 func (s *shelf) archive(ctx context.Context, name string, spec version.Specifier) (f index.File, v version.Python, ok bool) {
-	page := s.page(ctx, name)
-	if page == nil {
-		return f, v, false
-	}
-	for _, g := range page.Files {
-		w, wheel, is := fileVersion(g.Name)
-		if is && !wheel && !g.Yanked && spec.Admits(w) && (!ok || w.Compare(v) > 0) && (!w.IsPreRelease() || strings.Contains(spec.String(), "==")) {
-			f, v, ok = g, w, true
+	files, _ := s.files(ctx, name, spec)
+	for _, g := range files {
+		if !g.wheel && !g.Yanked && (!ok || g.version.Compare(v) > 0) && (!g.version.IsPreRelease() || strings.Contains(spec.String(), "==")) {
+			f, v, ok = g.File, g.version, true
 		}
 	}
 	return f, v, ok
-}
-
-// fileVersion is the version of a file, and whether it is a wheel.
-func fileVersion(name string) (v version.Python, wheel, ok bool) {
-	text := ""
-	if n, is := index.ParseName(name); is {
-		text, wheel = n.Version, true
-	} else if text, ok = index.SourceVersion(name); !ok {
-		return v, false, false
-	}
-	v, err := version.ParsePython(text)
-	return v, wheel, err == nil
 }
 
 // pythonAdmits reports whether a demand on Python, such as ">=3.8,<3.12" or "3.11", admits
@@ -155,11 +145,5 @@ func pythonAdmits(demand, minor string) bool {
 		return false
 	}
 	spec, err := version.ParseSpecifier(demand)
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc([]string{minor + ".99", minor + ".0", minor}, func(text string) bool {
-		v, err := version.ParsePython(text)
-		return err == nil && spec.Admits(v)
-	})
+	return err != nil || minor != "" && spec.AdmitsMinor(minor)
 }

@@ -20,12 +20,12 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
+	"envfix/internal/team"
 	"envfix/internal/text"
+	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // A Loop is what a question is answered with.
@@ -332,33 +332,29 @@ func (l *Loop) learn(r resolver.Request, no *refusal) {
 // this system, or with anyway none for this Python. no is what uv said of them; nil: it
 // was not asked.
 func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names []string, no *refusal, anyway bool) bool {
-	names = xslices.Once(names) // a file may ask twice
-	found := make([]*Source, len(names))
-	var g errgroup.Group
-	g.SetLimit(atOnce)
-	for i, name := range names {
-		if slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == name }) || family(name) || byHand(r, name) && l.Wheels(name) {
-			continue
-		}
-		spec := specOf(r, name)
+	spec := func(name string) version.Specifier {
 		if said, ok := no.versions(name); ok {
-			spec = said
+			return said
 		}
-		if l.shelf.fit(ctx, name, spec, a.Python) != matrix.FitSource || !anyway && !l.shelf.sourceOnly(ctx, name, spec) {
-			continue // there is a wheel of it for another Python, or nothing is known
-		}
-		g.Go(func() error {
-			if f, v, ok := l.shelf.archive(ctx, name, spec); ok {
-				s, err := source(ctx, l.shelf.client, f, name, v.String())
-				if err != nil {
-					s.Kind = "unread"
-				}
-				found[i] = &s
-			}
-			return nil
-		})
+		return specOf(r, name)
 	}
-	_ = g.Wait() // what could not be read is said to be so
+	names = xslices.Filter(xslices.Once(names), func(name string) bool { // a file may ask twice
+		if slices.ContainsFunc(a.Build, func(s Source) bool { return s.Name == name }) || family(name) || byHand(r, name) && l.Wheels(name) {
+			return false
+		} // and of what is no source here, there is a wheel for another Python, or nothing is known
+		return l.shelf.fit(ctx, name, spec(name), a.Python) == matrix.FitSource && (anyway || l.shelf.sourceOnly(ctx, name, spec(name)))
+	})
+	found := make([]*Source, len(names))
+	_ = team.InParallel(len(names), atOnce, func(i int) error { // what could not be read is said to be so
+		if f, v, ok := l.shelf.archive(ctx, names[i], spec(names[i])); ok {
+			s, err := source(ctx, l.shelf.client, f, names[i], v.String())
+			if err != nil {
+				s.Kind = "unread"
+			}
+			found[i] = &s
+		}
+		return nil
+	})
 	found = xslices.Filter(found, func(s *Source) bool { return s != nil })
 	for _, s := range found {
 		a.Build = append(a.Build, *s)

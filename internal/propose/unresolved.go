@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/index"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
+	"envfix/internal/team"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Unresolved is the answer where uv gave none, and why it did not: the torch of the
@@ -62,29 +61,20 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 // version, as the index has their metadata: they may have no wheel for a Python that the
 // package itself admits.
 func (s *shelf) bound(ctx context.Context, asked []pep508.Requirement) (out []pep508.Requirement) {
-	found := make([][]pep508.Requirement, len(asked))
-	var g errgroup.Group
-	g.SetLimit(atOnce)
-	for i, q := range asked[:min(len(asked), mostPages)] {
-		page := s.page(ctx, q.Name)
-		if page == nil || family(q.Name) || q.URL != "" || !strings.HasPrefix(q.Spec.String(), "==") {
-			continue
+	found := make([][]pep508.Requirement, min(len(asked), mostPages))
+	_ = team.InParallel(len(found), atOnce, func(i int) error { // what could not be read is not known
+		q := asked[i]
+		if family(q.Name) || q.URL != "" || !strings.HasPrefix(q.Spec.String(), "==") {
+			return nil
 		}
-		at := slices.IndexFunc(page.Files, func(f index.File) bool {
-			v, wheel, ok := fileVersion(f.Name)
-			return ok && wheel && q.Spec.Admits(v)
-		})
-		if at < 0 {
-			continue
-		}
-		g.Go(func() error {
-			if m, err := s.client.Metadata(ctx, page.Files[at]); err == nil {
+		files, _ := s.files(ctx, q.Name, q.Spec)
+		if f, ok := xslices.Find(files, func(f offered) bool { return f.wheel }); ok {
+			if m, err := s.client.Metadata(ctx, f.File); err == nil {
 				found[i] = m.Requires
 			}
-			return nil
-		})
-	}
-	_ = g.Wait() // what could not be read is not known
+		}
+		return nil
+	})
 	var names []string
 	for _, q := range slices.Concat(found...) {
 		if spec := q.Spec.String(); (strings.ContainsAny(spec, "<~") || strings.Contains(spec, "==")) && !strings.Contains(q.Marker, "extra") {

@@ -23,7 +23,7 @@ func (t *Team) compileAll(ctx context.Context, u uvTool, drafts []draft) (files 
 	facts := newFileFacts(t.Matrix, u, t.allowed(u.mirrors))
 	texts, said := make([][]byte, len(drafts)), make([][]string, len(drafts))
 	on := t.underWay(len(drafts))
-	err = inParallel(len(drafts), atATime, func(i int) (err error) {
+	err = InParallel(len(drafts), atATime, func(i int) (err error) {
 		name := drafts[i].profile.Name
 		on(name, true)
 		if texts[i], said[i], err = t.compile(ctx, u, &drafts[i], facts); err != nil {

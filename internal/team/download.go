@@ -75,7 +75,7 @@ func (f *fileFacts) said(packages []lock.Package) {
 // complete fills in missing sizes by HEAD requests, and missing hashes from the
 // files' own bytes. An entry without a hash is never written.
 func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error {
-	return inParallel(len(packages), len(packages), func(i int) error {
+	return InParallel(len(packages), len(packages), func(i int) error {
 		k := packages[i]
 		wrong := f.distrusted(k)
 		for j, w := range k.Files() {
@@ -91,9 +91,9 @@ func (f *fileFacts) complete(ctx context.Context, packages []lock.Package) error
 	})
 }
 
-// inParallel calls f for 0 to n-1, at most so many at a time, and returns the first
+// InParallel calls f for 0 to n-1, at most so many at a time, and returns the first
 // error in that order.
-func inParallel(n, most int, f func(i int) error) error {
+func InParallel(n, most int, f func(i int) error) error {
 	errs := make([]error, n)
 	var g errgroup.Group
 	g.SetLimit(max(1, most))
@@ -109,9 +109,8 @@ func inParallel(n, most int, f func(i int) error) error {
 
 // distrusted reports whether an index is known to give a wrong hash for a package.
 func (f *fileFacts) distrusted(k lock.Package) bool {
-	public, _ := version.SplitLocal(k.Version)
-	v, err := version.ParsePython(public)
-	return err == nil && slices.ContainsFunc(f.wrong, func(d matrix.Defect) bool { return d.Package == k.Name && d.Versions.Admits(v) })
+	v := version.Public(k.Version)
+	return slices.ContainsFunc(f.wrong, func(d matrix.Defect) bool { return d.Package == k.Name && d.Versions.Admits(v) })
 }
 
 func (f *fileFacts) wheel(ctx context.Context, w *lock.Wheel) error {

@@ -31,7 +31,7 @@ func (m *making) reachable(ctx context.Context) error {
 	if own := cmp.Or(m.ask.Mirrors.DefaultIndex(), m.in.DefaultIndex); len(m.drafts) > 0 && (own != "" || len(all) == 0) {
 		all = append(all, asked{m.drafts[0].profile.Name, own})
 	}
-	return inParallel(len(all), atATime, func(i int) error {
+	return InParallel(len(all), atATime, func(i int) error {
 		e := (*reach.Error)(nil)
 		if all[i].url == "" {
 			e = reach.DefaultIndex(ctx)

@@ -31,7 +31,7 @@ func (t *Team) yanked(ctx context.Context, ask Wish, l *lock.Lock) []string {
 	u.offline, u.upgrade, u.alone = false, false, true
 	said := make([][]string, len(l.Profiles))
 	var away atomic.Bool
-	err = inParallel(len(l.Profiles), atATime, func(i int) (err error) {
+	err = InParallel(len(l.Profiles), atATime, func(i int) (err error) {
 		if !away.Load() { // once is enough to wait for an index that does not answer
 			said[i], err = t.yankedOf(ctx, u, &l.Profiles[i], l.Input)
 			away.CompareAndSwap(false, err != nil)
