@@ -89,7 +89,7 @@ var layers = map[string][]string{
 	"internal/browser":           {"internal/describe", "internal/fail", "internal/machine", "internal/plan", "internal/project", "internal/system"},
 	"internal/bring":             {"internal/index", "internal/machine", "internal/plan", "internal/probe", "internal/reach", "internal/system", "internal/team", "internal/version"},
 	"internal/cmdline":           {"internal/describe", "internal/fail", "internal/near", "internal/ui"},
-	"internal/compile":           {"internal/doctor/read", "internal/doctor/know", "matrix"},
+	"internal/compile":           {"internal/doctor/know", "matrix"},
 	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project", "internal/examine", "internal/place", "internal/browser", "internal/bring"},
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"envfix/internal/doctor/know"
-	"envfix/internal/doctor/read"
 	"envfix/matrix"
 )
 
@@ -35,7 +34,7 @@ func run(dir string) error {
 		},
 		"devices.bin":   func() ([]byte, error) { return matrix.CompileDevices(os.DirFS(dir)) },
 		"catalogue.bin": func() ([]byte, error) { return know.CompileCatalogue(os.DirFS(dir)) },
-		"doctor.bin":    func() ([]byte, error) { return know.Compile(os.DirFS(dir), read.Expressions()) },
+		"doctor.bin":    func() ([]byte, error) { return know.Compile(os.DirFS(dir)) },
 	} {
 		blob, err := compile()
 		if err != nil {

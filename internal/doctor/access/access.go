@@ -174,19 +174,16 @@ func unhide(name string, said evidence.Quote) []string {
 	return []string{"`unset " + name + "`, or set it to an index or UUID of `nvidia-smi -L`"}
 }
 
-var processesAsked = lazy.Regexp(`(?i)` + evidence.ProcessCount)
-
 // moreProcesses: a launcher starts more processes than the variable leaves GPUs,
 // and each takes the GPU of its number.
 func moreProcesses(e *evidence.Evidence, out *evidence.Findings) {
-	asked := e.Did.Launch
+	asked, n := e.Did.Launch, e.Did.Processes
 	ordinal, failed := e.Has("cuda-ordinal")
 	list, _, _ := strings.Cut(e.Machine.Env["CUDA_VISIBLE_DEVICES"], " ")
-	m := processesAsked().FindStringSubmatch(asked.Text) // nil where a long line was clipped before it
-	if m == nil || !failed || list == "" {
+	if !failed || list == "" {
 		return
 	}
-	n, visible := evidence.Atoi(m[1]), len(strings.Split(strings.Trim(list, ","), ","))
+	visible := len(strings.Split(strings.Trim(list, ","), ","))
 	if n > visible {
 		out.Find("ACC001", evidence.Likely, e.From.Env["CUDA_VISIBLE_DEVICES"], asked, ordinal).
 			Says("%d processes are started and CUDA_VISIBLE_DEVICES leaves %d GPUs", n, visible).

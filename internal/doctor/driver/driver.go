@@ -115,14 +115,14 @@ func askedFloor(e *evidence.Evidence, out *evidence.Findings) {
 	if d == nil || d.Version.IsZero() || s.IsZero() || t.NoCUDA || t.HIP != "" || !e.Torch.SeesNone() {
 		return
 	}
-	cuda := evidence.Dotted(evidence.CondaAsked().FindStringSubmatch(s.Text)[1])
+	name, cuda := e.Did.CondaAsked()
 	if floor := e.Driver().Floor(cuda); !floor.IsZero() && d.Version.Less(floor) {
 		f := tooOld(e, out, fmt.Sprintf("driver %s is too old for CUDA %s, which conda was asked for and which needs %s",
 			d.Version, cuda, floor),
 			e.From.Driver, s)
 		if has := e.SMI.CUDA; !has.IsZero() && has.Less(cuda) {
 			f.Do(append(f.Fix, fmt.Sprintf("or a build for the CUDA that this driver has: `%s=%s` in place of what conda was asked for",
-				strings.TrimRight(evidence.CondaAsked().FindString(s.Text), "= .0123456789"), has))...)
+				name, has))...)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // saidFloor: nobody says which build of torch it is, and the CUDA that is there needs a
 // newer driver. Programs of that CUDA fail on it, whatever brought them.
 func saidFloor(e *evidence.Evidence, out *evidence.Findings) {
-	d, cuda := e.Machine.Driver, e.SaidCUDA()
+	d, cuda := e.Machine.Driver, e.Says.CUDAVersion
 	if !e.Pasted || d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.SeesGPU() || cuda.IsZero() {
 		return
 	}

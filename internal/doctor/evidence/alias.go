@@ -1,8 +1,6 @@
 package evidence
 
 import (
-	"regexp"
-
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/version"
@@ -39,9 +37,3 @@ func LabelCUDA(label string) (version.Dotted, bool) { return read.LabelCUDA(labe
 
 // Atoi is a number; -1 none.
 func Atoi(s string) int { return read.Atoi(s) }
-
-// CondaAsked finds the CUDA that conda was asked for; ProcessCount how many processes
-// a launcher starts.
-func CondaAsked() *regexp.Regexp { return read.CondaAsked() }
-
-const ProcessCount = read.ProcessCount

@@ -7,7 +7,6 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
-	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -98,15 +97,4 @@ func (e *Evidence) Unseen() (read.Evidence, bool) {
 		return said, true
 	}
 	return e.Says.Unseen, !e.Says.Unseen.IsZero()
-}
-
-// cudaWords finds the CUDA that people say they have.
-var CUDAWords = lazy.Regexp(`(?i)` + read.CudaInWords)
-
-// SaidCUDA is the CUDA that somebody says is there.
-func (e *Evidence) SaidCUDA() version.Dotted {
-	if m := CUDAWords().FindStringSubmatch(e.Says.CUDA.Text); m != nil {
-		return Dotted(m[1])
-	}
-	return version.Dotted{}
 }

@@ -21,18 +21,19 @@ type form struct {
 	Limits   map[string]*Limit
 	Classes  []*Class
 	Rules    []*Rule
+	Readers  []*Reader
 	Index    Index
 }
 
 // Compile returns the compiled form of the knowledge in these files, with an index
 // for a scan that asks for the expressions of readers of facts as well.
-func Compile(fsys fs.FS, facts []string) ([]byte, error) {
+func Compile(fsys fs.FS) ([]byte, error) {
 	k, err := Load(fsys)
 	if err != nil {
 		return nil, err
 	}
 	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes, Rules: k.Rules,
-		Index: newIndex(newScanner(k, facts).expressions())}
+		Readers: k.Readers, Index: newIndex(newScanner(k).expressions())}
 	f.Checks = append(f.Checks, text.Each(k.Order, func(id string) *Check { return k.Checks[id] })...)
 	sum := sha256.New()
 	for _, kind := range kinds {
@@ -89,7 +90,7 @@ func Decode(blob string) (*Knowledge, error) {
 		return nil, err
 	}
 	k := &Knowledge{Checks: make(map[string]*Check, len(f.Checks)), Messages: f.Messages, Clues: f.Clues,
-		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, Rules: f.Rules, index: f.Index}
+		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, Rules: f.Rules, Readers: f.Readers, index: f.Index}
 	for _, c := range f.Checks {
 		k.Checks[c.ID] = c
 		k.Order = append(k.Order, c.ID)

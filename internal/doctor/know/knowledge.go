@@ -118,6 +118,7 @@ type Knowledge struct {
 	Limits   map[string]*Limit
 	Classes  []*Class
 	Rules    []*Rule
+	Readers  []*Reader
 	Printed  *Catalogue // what programs print; nil in the form without it
 
 	index   Index // of the compiled knowledge
@@ -142,6 +143,8 @@ var kinds = []struct {
 	{"rules_containers.yaml", ofRule, (*Knowledge).addRule},
 	{"rules_environment.yaml", ofRule, (*Knowledge).addRule},
 	{"rules_around.yaml", ofRule, (*Knowledge).addRule},
+	{"readers_torch.yaml", ofReader, (*Knowledge).addReader},
+	{"readers_around.yaml", ofReader, (*Knowledge).addReader},
 	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
 }
 

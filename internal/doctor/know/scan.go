@@ -53,17 +53,17 @@ const (
 // Scanner returns the scanner of all messages and clues, and of the expressions of
 // readers of facts, which are the same in every call. It is made when a text is first
 // read: a machine that is examined without one needs none.
-func (k *Knowledge) Scanner(facts []string) *Scanner {
-	k.made.Do(func() { k.scanner = newScanner(k, facts) })
+func (k *Knowledge) Scanner() *Scanner {
+	k.made.Do(func() { k.scanner = newScanner(k) })
 	return k.scanner
 }
 
-func newScanner(k *Knowledge, facts []string) *Scanner {
+func newScanner(k *Knowledge) *Scanner {
 	s := &Scanner{}
 	add := func(message, clue, reader, class int, pattern string) {
 		s.Tests = append(s.Tests, Test{Message: message, Clue: clue, Reader: reader, Class: class, pattern: pattern})
 	}
-	s.Tests = make([]Test, 0, max(k.index.Tests, len(k.Messages)+len(facts)))
+	s.Tests = make([]Test, 0, max(k.index.Tests, len(k.Messages)+len(k.Readers)))
 	forms := func(harmless bool) {
 		for i, c := range k.Classes {
 			for _, f := range c.Forms {
@@ -89,8 +89,8 @@ func newScanner(k *Knowledge, facts []string) *Scanner {
 		}
 	}
 	s.parts = append(s.parts, len(s.Tests))
-	for i, expr := range facts {
-		add(-1, -1, i, -1, expr)
+	for i, x := range k.Readers {
+		add(-1, -1, i, -1, x.Expr)
 	}
 	forms(false)
 	if s.index = &k.index; s.index.Tests != len(s.Tests) { // not the compiled knowledge, or other readers

@@ -13,8 +13,8 @@ import (
 // A message without a literal of three bytes would be missed far down a long log.
 func TestLiterals(t *testing.T) {
 	k := Embedded()
-	for _, n := range k.Scanner(nil).index.Plain {
-		if tt := &k.Scanner(nil).Tests[n]; tt.Message >= 0 {
+	for _, n := range k.Scanner().index.Plain {
+		if tt := &k.Scanner().Tests[n]; tt.Message >= 0 {
 			t.Errorf("%s has no literal", k.Messages[tt.Message].ID)
 		}
 	}
@@ -60,7 +60,10 @@ func TestScanMissesNothing(t *testing.T) {
 		}
 	}
 	lines = append(lines, "\u212Aernel \u017Fm_120, ДРАЙВЕР 535.54", "\xff显\xe6卡 RX", "GRÖSSE größe ẞ ſ", "no")
-	p := k.Scanner([]string{`\bkernel\b|драйвер`, `sm_\d+`, `größe`, `\bно\b|n[o0]`}).Start()
+	for _, expr := range []string{`\bkernel\b|драйвер`, `sm_\d+`, `größe`, `\bно\b|n[o0]`} {
+		k.Readers = append(k.Readers, &Reader{Expr: expr})
+	}
+	p := k.Scanner().Start()
 	for _, l := range lines {
 		p.stamp = 0
 		clear(p.seen)

@@ -7,7 +7,7 @@ import "envfix/internal/compiled"
 // makes then (30 ms). Findings are the same; what `explain` says of a source is not
 // in it. The examples stay of which kept holds: what a message looks like may decide.
 func (k *Knowledge) Slim(kept func(example string) bool) []byte {
-	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes, Rules: k.Rules}
+	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes, Rules: k.Rules, Readers: k.Readers}
 	for _, id := range k.Order {
 		c := *k.Checks[id]
 		c.Guard, c.Source = "", ""

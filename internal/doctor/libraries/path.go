@@ -155,14 +155,11 @@ func olderLibraries(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	cuda, where := e.Torch.CUDA, e.Torch.CUDAAt
-	if m := evidence.CondaAsked().FindStringSubmatch(e.Did.CondaCUDA.Text); cuda.IsZero() && m != nil {
-		cuda, where = evidence.Dotted(m[1]), e.Did.CondaCUDA
+	if _, asked := e.Did.CondaAsked(); cuda.IsZero() && !asked.IsZero() {
+		cuda, where = asked, e.Did.CondaCUDA
 	}
 	if cuda.IsZero() && e.Torch.Version == "" {
-		if where = e.Says.CUDA; where.IsZero() {
-			return
-		}
-		cuda = evidence.Dotted(evidence.CUDAWords().FindStringSubmatch(where.Text)[1])
+		cuda, where = e.Says.CUDAVersion, e.Says.CUDA
 	}
 	for _, g := range e.Machine.GPUs {
 		a, known := e.Matrix.Arch(g.SM)

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/version"
 	"envfix/matrix"
 	"envfix/resolver"
+	"strings"
 )
 
 // A Case is everything that is known of a machine, or of what somebody pasted. A
@@ -33,6 +34,7 @@ type Case struct {
 	Printed    []Printed
 	Clues      []ClueHit
 	Says       Words
+	Subject    Subject
 	Jobs       Jobs
 	Did        Commands
 	Containers Containers
@@ -88,6 +90,7 @@ type Words struct {
 	OpenModule  Evidence // the open kernel module
 	TwoVersions Evidence // the list of packages says one version, and Python another
 	CUDA        Evidence // the CUDA that they have
+	CUDAVersion version.Dotted
 	OutOfMemory Evidence
 	NotSeen     Evidence // "GPU not detected", in so many words
 	Fails       Evidence // a command fails
@@ -109,7 +112,9 @@ type Commands struct {
 	PipTorch        Evidence // pip, or one like it, was asked for torch
 	CondaInstall    Evidence
 	CondaCUDA       Evidence // conda was asked for a CUDA
+	CondaCUDAAsked  string   // … in these words: cudatoolkit=11.8
 	Launch          Evidence // one process per GPU was started, with their number
+	Processes       int
 	ImportTorch     Evidence
 	CallsModel      Evidence // a script calls a model
 	Moves           Evidence // a script puts something on a device
@@ -216,4 +221,11 @@ type Allocation struct {
 	Others             int64    // of other processes as the message lists them
 	Holders            []string // the numbers of those processes, the greatest first
 	At                 Evidence
+}
+
+// CondaAsked is the package by which conda was asked for a CUDA, and that CUDA; "" it was not.
+func (d Commands) CondaAsked() (name string, cuda version.Dotted) {
+	name = strings.TrimRight(d.CondaCUDAAsked, "= .0123456789")
+	cuda, _ = version.ParseDotted(strings.TrimLeft(d.CondaCUDAAsked[len(name):], "= ")) // zero: it was not
+	return name, cuda
 }

@@ -43,7 +43,7 @@ func TestClues(t *testing.T) {
 // TestCompiled keeps the compiled form in step with the files, and with the
 // expressions of the readers.
 func TestCompiled(t *testing.T) {
-	blob, err := know.Compile(data.FS, Expressions())
+	blob, err := know.Compile(data.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,15 +67,14 @@ type Reader struct {
 
 	showing string // the package of which `pip show` speaks
 	lines   int    // of all texts
-	subject subject
 }
 
 // NewReader returns a reader of pasted text.
 func NewReader(k *know.Knowledge) *Reader {
 	c := &Case{Pasted: true}
 	return &Reader{
-		c: c, k: k, pass: k.Scanner(Expressions()).Start(), words: map[int][]int{}, count: map[int]int{},
-		seen: map[uint64]int8{}, answered: make([]bool, len(readers)),
+		c: c, k: k, pass: k.Scanner().Start(), words: map[int][]int{}, count: map[int]int{},
+		seen: map[uint64]int8{}, answered: make([]bool, len(k.Readers)),
 	}
 }
 
@@ -151,8 +150,8 @@ func (r *Reader) Case() *Case {
 	r.c.Containers.Image = Dockerfile{
 		r.deploy.file, r.deploy.base, r.deploy.cpuIndex, r.deploy.driver, r.deploy.buildCheck,
 	}
-	r.c.Says.Trouble = r.subject.trouble && !r.subject.wishes && r.subject.gpu && r.lines <= shortText
-	r.c.Says.Asks = r.subject.asks
+	r.c.Says.Trouble = r.c.Subject.Trouble && !r.c.Subject.Wishes && r.c.Subject.GPU && r.lines <= shortText
+	r.c.Says.Asks = r.c.Subject.Asks
 	r.c.conclude(r.told)
 	return r.c
 }

@@ -33,7 +33,7 @@ func (r *Reader) clues() {
 		}
 		said := r.parts(i*know.MaxParts, c)
 		alone := func(s Evidence) bool { // what a program prints says no more than its message, in a line of its own
-			return s == said[0] && (harmless(s.Text) || Warned(s.Text) || c.Weak && (raised().MatchString(s.Text) || logged().MatchString(s.Text)))
+			return s == said[0] && (harmless(r.k, s.Text) || Warned(s.Text) || c.Weak && (raised().MatchString(s.Text) || logged().MatchString(s.Text)))
 		}
 		if slices.ContainsFunc(said, func(s Evidence) bool { return !alone(s) }) {
 			r.c.Read++

@@ -8,8 +8,6 @@ import (
 	"envfix/internal/xslices"
 )
 
-var nameRE = lazy.Regexp(`(?i)` + nameExpr)
-
 // ofNVIDIA is what names of its cards hold, whatever follows.
 var ofNVIDIA = lazy.Regexp(`(?i)nvidia|GeForce|Tesla|Quadro`)
 
@@ -23,7 +21,7 @@ func (r *Reader) addGPU(name string, s Evidence) {
 	if strings.HasPrefix(name, "Could not") || name == "No CUDA" || name == "" || len(name) > 80 {
 		return
 	}
-	if !nameRE().MatchString(name) && !ofNVIDIA().MatchString(name) {
+	if !r.k.Reads("names").MatchString(name) && !ofNVIDIA().MatchString(name) {
 		return
 	}
 	if uuid := strings.Contains(s.Text, "(UUID"); !r.c.Listed || uuid && !r.uuids {
@@ -39,7 +37,7 @@ func (r *Reader) addGPU(name string, s Evidence) {
 // names notes the GPUs that a line of running text names. Where it says of some
 // that they work, it is about the others.
 func (r *Reader) names(first string, s Evidence) {
-	at := nameRE().FindAllStringIndex(head(r.whole, 400), 6)
+	at := r.k.Reads("names").FindAllStringIndex(head(r.whole, 400), 6)
 	var failing []string
 	for _, i := range at {
 		before, after := r.whole[:i[0]], r.whole[i[1]:]
@@ -69,7 +67,7 @@ var (
 
 // named notes a GPU that running text names.
 func (r *Reader) named(text string, s Evidence) {
-	name := nameRE().FindString(text)
+	name := r.k.Reads("names").FindString(text)
 	if name == "" || supportList().MatchString(text) || r.c.Listed || len(r.c.Machine.GPUs) > 8 {
 		return
 	}
@@ -141,7 +139,12 @@ func (r *Reader) pciID(id string, s Evidence) {
 }
 
 // capability sets the compute capability of a GPU, by name where one is given.
-func (r *Reader) capability(name string, sm machine.SM, s Evidence) {
+func (r *Reader) capability(name, capability string, s Evidence) {
+	sm, err := machine.ParseSM(capability)
+	if err != nil {
+		return
+	}
+	name = strings.TrimSpace(name[strings.LastIndex(name, ": ")+1:])
 	r.say(&r.c.From.Capability, s)
 	for i := range r.c.Machine.GPUs {
 		if g := &r.c.Machine.GPUs[i]; name == "" && len(r.c.Machine.GPUs) == 1 || name != "" &&
@@ -173,16 +176,6 @@ func (r *Reader) used(used, total string, s Evidence) {
 	if !strings.HasPrefix(strings.TrimSpace(s.Text), "|") && len(r.c.Used) < 64 {
 		r.c.Used = append(r.c.Used, Usage{GPU: -1, Bytes: mebibytes(used), Total: mebibytes(total), At: s})
 	}
-}
-
-// row takes the memory of a row of nvidia-smi's table.
-func (r *Reader) row(used, total string, s Evidence) {
-	n := len(r.c.Machine.GPUs)
-	if n == 0 {
-		return
-	}
-	r.c.Machine.GPUs[n-1].MemoryBytes = mebibytes(total)
-	r.c.Used = append(r.c.Used, Usage{GPU: n - 1, Bytes: mebibytes(used), Total: mebibytes(total), At: s})
 }
 
 func mebibytes(s string) int64 {

@@ -7,41 +7,6 @@ import (
 	"envfix/internal/xslices"
 )
 
-// interpreterReaders read which Python runs and where pip says that torch lies.
-var interpreterReaders = []reader{
-	{
-		`\bpip3? show (?:-f )?(torch)\b|^\s*Name\s*:\s*(\S+)\s*$`,
-		func(r *Reader, m []string, s Evidence) { r.showing = normal(m[1] + m[2]) },
-	},
-	{`^\s*Version\s*:\s*(\d\S*)\s*$`, func(r *Reader, m []string, s Evidence) {
-		if r.showing == "torch" {
-			r.addPackage(Package{Name: r.showing, Version: m[1], Tool: "pip", At: s})
-		}
-	}},
-	{`^\s*Location\s*:\s*(\S.*)$`, func(r *Reader, m []string, s Evidence) {
-		if r.showing == "torch" {
-			r.c.TorchLocation = strings.TrimSpace(m[1])
-			r.say(&r.c.From.TorchLocation, s)
-		}
-		r.showing = ""
-	}},
-	{`\b(?:pip3?|conda|uv pip)\b.{0,12}\b(?:list|show|freeze)\b`, twoVersions},
-	{`sys\.executable\b[^/\\]*?(` + pythonPath + `)`, takes((*Reader).interpreter)},
-	{
-		`^\W*(?:in the )?(?:terminal|shell|console|notebook|jupyter|kernel)\b[^/\\]{0,24}(` + pythonPath + `)`,
-		takes((*Reader).interpreter),
-	},
-	{`\bwhich python[\d.]*\W{1,8}(/[\w./ -]*/python[\d.]*)\b`, takes((*Reader).interpreter)},
-	{`(?:^|["'\s(=])((?:[A-Za-z]:)?[\\/][^"'<>|]*?)[\\/]lib(?:64)?[\\/](?:python3\.\d+[\\/])?site-packages[\\/]torch\b`,
-		func(r *Reader, m []string, s Evidence) { environment(&r.c.Place, m[1]) }},
-	{`\bpipx install (?:--?\S+ )*([a-z][\w.-]*)`, func(r *Reader, m []string, s Evidence) { r.c.Place.Pipx = m[1] }},
-	{`sys\.executable\b`, func(r *Reader, m []string, s Evidence) {
-		if !strings.Contains(s.Text, "/") && !strings.Contains(s.Text, `\`) {
-			r.wait = "sys.executable"
-		}
-	}},
-}
-
 // environment takes the directory of a virtual environment that a traceback's paths name, and
 // with it how its Python is called. Other directories, such as the system's, are nobody's to call.
 func environment(of *Place, dir string) {

@@ -124,11 +124,15 @@ func (k *look) trial(t *trial) {
 		if k.form == nil && r.match(t, k.text) != nil && know.Slots(test.Re(), k.bare) != nil {
 			k.form = test
 		}
-	case test.Reader >= 0 && !(test.Reader >= once && (r.answered[test.Reader] || (k.below || k.harmless()) && test.Reader < about)):
+	case test.Reader >= 0:
+		x := r.k.Readers[test.Reader]
+		if x.Once && (r.answered[test.Reader] || (k.below || k.harmless()) && !x.Anywhere) {
+			return
+		}
 		if m := r.match(t, k.text); m != nil {
 			r.c.Read++
 			r.answered[test.Reader] = true
-			readers[test.Reader].read(r, m, k.said)
+			r.answer(x, m, k.said)
 		}
 	}
 }
@@ -142,7 +146,7 @@ func (k *look) message(t *trial, n int) {
 	if k.matched || k.harmless() || r.count[n] > 1000 || k.joined && r.count[n] > 0 {
 		return
 	}
-	if !quiet().MatchString(r.k.Messages[n].Example) && (quiet().MatchString(k.text) || k.below && !troubled().MatchString(k.text)) {
+	if !quiet().MatchString(r.k.Messages[n].Example) && (quiet().MatchString(k.text) || k.below && !troubled(r.k, k.text)) {
 		return // what its program does not call a fault is none, unless the message is known as such a line
 	}
 	m := r.match(t, k.text)
@@ -164,8 +168,6 @@ var (
 	traced = lazy.Regexp(`\bNCCL (?:INFO|TRACE)\b`)
 	// logged begins as a line of a log does: a time, a level, a process.
 	logged = lazy.Regexp(`^(?:\W*[\d:., /TZ-]{8,}|[\w.-]+\[\d+\]: |\[\w+\]:|(?:\S+:\d+: )?\w+Warning: |(?:\([^()]+\) ?)?\[?(?:INFO|DEBUG|WARN|WARNING)\b)`)
-	// troubled says that something is wrong.
-	troubled = lazy.Regexp(`(?i)` + trouble)
 	// warned is a line that its program calls a warning, in the same ways.
 	warned = lazy.Regexp(`^(?:.*?\.py:\d+: )?` + before + `\W*(?:[\d:.,/ TZ-]+\W*)?` + speaker + `\[?(?:WARN(?:ING)?\b|(?:\S+: )?\w+Warning: |[Ww]arning: )|` +
 		`^(?:\S+ )?time="?\d\S*"? level="?(?i:warn)|^W\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: W \w+/|` +
@@ -206,7 +208,12 @@ func supposed(l, message string) bool {
 }
 
 // harmless reports whether a line is a program's and says of nothing that it is wrong.
-func harmless(l string) bool { return logged().MatchString(l) && !troubled().MatchString(l) }
+func harmless(k *know.Knowledge, l string) bool { return logged().MatchString(l) && !troubled(k, l) }
+
+// troubled reports whether a line says that something is wrong.
+func troubled(k *know.Knowledge, l string) bool {
+	return k.Reads("sets Subject.Trouble").MatchString(l)
+}
 
 // printed keeps a line that no message is known of and that a program prints when
 // something is wrong, as the catalogue says, or the form of the sentence.

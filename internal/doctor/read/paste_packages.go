@@ -1,88 +1,11 @@
 package read
 
 import (
-	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
 	"envfix/internal/xslices"
 )
-
-// packageReaders read lists of packages (pip, conda, uv, collect_env) and what
-// installers write while they work.
-var packageReaders = []reader{
-	{
-		`^\s*(?:\[(pip\d?|conda)\]\s+)?(` + packageNames + `)\s*(==|=|\s)\s*v?(\d+[\w.+!-]*)(?:\s*[= ]\s*(\S+))?(?:\s+(\S+))?\s*$`,
-		(*Reader).packageRow,
-	},
-	{`(?:^|[\s(])([\w-]*torch[\w-]*|nvidia-[\w-]+-cu\d\d|bitsandbytes|xformers|vllm|triton|` +
-		`flash[-_]attn)==(\d[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
-		if !strings.HasPrefix(strings.TrimSpace(s.Text), "- ") && !strings.Contains(s.Text, "install ") && !strings.Contains(s.Text, "require") &&
-			!strings.Contains(s.Text, "version that satisfies") && !strings.Contains(s.Text, "no wheels") {
-			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
-		}
-	}},
-	{`^\s*(nvidia-[\w-]+-cu\d\d) (\d[\w.]*)[,;]`, func(r *Reader, m []string, s Evidence) { // several in one line
-		r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
-	}},
-	{
-		`Uninstalling torch-(\d\S*):`,
-		func(r *Reader, m []string, s Evidence) { r.uninstalled, r.uninstalledAt = m[1], s },
-	},
-	{`Found existing installation: (torch\w*) (\d+\.\d+\S*)`, func(r *Reader, m []string, s Evidence) {
-		if strings.EqualFold(m[1], "torch") && strings.Contains(r.prev, "Attempting uninstall") {
-			r.uninstalled, r.uninstalledAt = m[2], s
-		}
-		if !strings.Contains(r.prev, "Attempting uninstall") { // what pip is about to replace
-			r.addPackage(Package{Name: normal(m[1]), Version: m[2], Tool: "pip", At: s})
-		}
-	}},
-	{`\bpip3? (?:list|show|freeze)\b.{0,30}\btorch\b\W{0,4}(\d+\.\d+\.\d+[\w.+]*)`, func(r *Reader, m []string, s Evidence) {
-		r.addPackage(Package{Name: "torch", Version: m[1], Tool: "pip", At: s})
-	}},
-	{`Successfully installed\b(.*)`, func(r *Reader, m []string, s Evidence) {
-		for f := range strings.FieldsSeq(m[1]) {
-			if i := strings.LastIndexByte(f, '-'); i > 0 && i+1 < len(f) && f[i+1] >= '0' && f[i+1] <= '9' {
-				r.addPackage(Package{Name: normal(f[:i]), Version: f[i+1:], Tool: "pip", At: s})
-				if f[:i] == "torch" && r.uninstalled != "" && r.uninstalled != f[i+1:] {
-					r.c.Replaced = Replacement{From: r.uninstalled, To: f[i+1:], At: r.uninstalledAt}
-				}
-			}
-		}
-	}},
-	{`\buv (?:init|venv|add|sync|run|pip)\b.{0,40} (?:-p|--python)[ =](?:cpython|` +
-		`python)?@?(\d\.\d+(?:\.\d+)?)\b`, takes((*Reader).python)},
-	{`(?:python|cpython)(?: version)?\s*[:=]?\s*(\d\.\d+(?:\.\d+)?)\b`, takes((*Reader).python)},
-	{`\b(lib(?:cuda|cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|nvidia-ml|` +
-		`stdc\+\+)\.so[\d.]*)\s*(?:=>|->|resolves to)\s*(/\S+|\.\.\.\S*|~\S*)`, func(r *Reader, m []string, s Evidence) {
-		r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: strings.TrimRight(m[2], ".,"), At: s})
-	}},
-	{`calling init: (/\S*/(lib(?:cudnn\w*|cublas\w*|nccl|nvJitLink|nvrtc|cusparse|cudart|cufft|curand|` +
-		`cusolver)\.so[\d.]*))`, func(r *Reader, m []string, s Evidence) {
-		r.c.Libraries = append(r.c.Libraries, Library{Name: m[2], Path: m[1], At: s}) // LD_DEBUG=libs
-	}},
-	{`\b(libcuda\.so[\d.]*) \([^)]{1,40}\) => (/\S+)`, func(r *Reader, m []string, s Evidence) { // ldconfig -p: the first is taken
-		if !slices.ContainsFunc(r.c.Libraries, func(l Library) bool { return l.Name == m[1] }) {
-			r.c.Libraries = append(r.c.Libraries, Library{Name: m[1], Path: m[2], At: s})
-		}
-	}},
-	{`(?:release |Cuda compilation tools, release )(\d+\.\d+), V|(?:nvcc|CUDA toolkit)\b(?: (?:-V|` +
-		`--version))?(?: version| release| is| says| shows)*[ :=]+V?(\d+\.\d+(?:\.\d+)?)|` +
-		`CUDA runtime version\s*:\s*(\d+\.\d+(?:\.\d+)?)`, takes((*Reader).toolkit)},
-	{`\b(LD_LIBRARY_PATH|LD_PRELOAD|BNB_CUDA_VERSION|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|CUDA_HOME|` +
-		`CUDA_PATH|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES|HSA_OVERRIDE_GFX_VERSION|PYTHONPATH|` +
-		`CUDA_DEVICE_ORDER|NCCL_P2P_DISABLE|PYTORCH_(?:CUDA_)?ALLOC_CONF|CONDA_OVERRIDE_CUDA|` +
-		`CUDA_LAUNCH_BLOCKING)['"]?\]?\s*(?:=|:| is set to| set to| contains| is)\s*(.*)$`, func(r *Reader, m []string, s Evidence) { r.variable(strings.ToUpper(m[1]), m[2], s) }},
-	{`(?:echo|printenv)\s+"?\$?\{?(LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES|CUDA_HOME|LD_PRELOAD|` +
-		`PYTHONPATH)\}?"?\s*$`, func(r *Reader, m []string, s Evidence) { r.wait = strings.ToUpper(m[1]) }},
-}
-
-// packageNames are the packages that decide anything here; lists hold hundreds.
-const packageNames = `pytorch|pytorch-nightly|pytorch-cuda|pytorch-mutex|libtorch|cpuonly|torch|torch-\w+|` +
-	`torchvision|torchaudio|torchtext|torchcodec|cudatoolkit|cuda-version|cudnn|nvidia-[\w-]+|numpy|triton[\w.-]*|` +
-	`pytorch-triton[\w.-]*|xformers|flash[-_]attn|bitsandbytes|vllm|mkl|intel-openmp|onnxruntime[\w.-]*|tensorflow[\w.-]*|` +
-	`jax[\w.-]*|cuda-(?:python|bindings)|cupy-cuda\w+|ctranslate2|deepspeed|intel[-_]extension[-_]for[-_]pytorch|transformers|accelerate|` +
-	`sentence-transformers|torch_\w+`
 
 var separators = lazy.Regexp(`[-_.]+`)
 
@@ -104,6 +27,38 @@ func (r *Reader) packageRow(m []string, s Evidence) {
 
 // buildString matches conda's: py310_cuda11.8_cudnn8.7.0_0, cpu_generic_py312_….
 var buildString = lazy.Regexp(`(?i)^\w*(py\d|cpu|cuda|cudnn|pypi)\w*[._]\S*$`)
+
+// byPip notes a package that pip, or one like it, names.
+func byPip(r *Reader, name, v string, s Evidence) {
+	r.addPackage(Package{Name: normal(name), Version: v, Tool: "pip", At: s})
+}
+
+// foundExisting takes a package that pip is about to replace.
+func foundExisting(r *Reader, m []string, s Evidence) {
+	taken := strings.Contains(r.prev, "Attempting uninstall")
+	if taken && strings.EqualFold(m[1], "torch") {
+		r.uninstalled, r.uninstalledAt = m[2], s
+	}
+	if !taken {
+		byPip(r, m[1], m[2], s)
+	}
+}
+
+// installed takes what pip installed, all in one line.
+func installed(r *Reader, list string, s Evidence) {
+	for f := range strings.FieldsSeq(list) {
+		if i := strings.LastIndexByte(f, '-'); i > 0 && i+1 < len(f) && f[i+1] >= '0' && f[i+1] <= '9' {
+			byPip(r, f[:i], f[i+1:], s)
+			if f[:i] == "torch" && r.uninstalled != "" && r.uninstalled != f[i+1:] {
+				r.c.Replaced = Replacement{From: r.uninstalled, To: f[i+1:], At: r.uninstalledAt}
+			}
+		}
+	}
+}
+
+func (c *Case) library(name, file string, s Evidence) {
+	c.Libraries = append(c.Libraries, Library{Name: name, Path: file, At: s})
+}
 
 func (r *Reader) addPackage(p Package) {
 	if len(r.c.Packages) < 2000 {
