@@ -15,6 +15,16 @@ var driverCases = []liveCase{
 			c.Machine.GPUs[i].MIG, c.Machine.GPUs[i].PCIAddress = "1g.10gb", "0000:01:00.0"
 		}
 	}, "ACC001", []string{"not there"}, false},
+	{"a GPU that is kept for a guest, beside a driver", func(c *read.Case) {
+		c.Machine.Driver.NotLoaded, c.Machine.GPUs[0].Visible, c.Machine.GPUs[0].KernelDriver = true, false, "pci-stub"
+	}, "HW012", []string{"pci-stub"}, false},
+	{"a Linux driver under WSL, whose module is not loaded", func(c *read.Case) {
+		c.Machine.Platform.Environment, c.Machine.Driver.NotLoaded, c.Machine.GPUs = machine.WSL2, true, nil
+		c.Machine.Notes = []string{"/usr/lib/x86_64-linux-gnu/libcuda.so.1 is a Linux driver's; under WSL it shadows the one of Windows in /usr/lib/wsl/lib"}
+	}, "CTR013", []string{"wsl --shutdown"}, false},
+	{"Windows' driver that does not answer WSL", func(c *read.Case) {
+		c.Machine.Platform.Environment, c.Machine.Driver.NotLoaded, c.Machine.GPUs = machine.WSL2, true, nil
+	}, "CTR014", []string{"Windows"}, false},
 	{"a job of Slurm without a GPU", func(c *read.Case) {
 		c.Machine.Env["SLURM_JOB_ID"], c.Machine.GPUs[0].Visible, c.Machine.GPUs[0].PCIAddress = "4711", false, "0000:07:00.0"
 	}, "ACC011", []string{"4711", "--gres=gpu:1"}, false},
