@@ -259,7 +259,10 @@ var liveCases = []liveCase{
 	{"what torch imports is missing", func(c *read.Case) {
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "sympy>=1.13", "jinja2")
 		dist(c, "jinja2", "3.1", "MarkupSafe>=2.0")
-	}, "PY043", []string{"sympy"}, false},
+	}, "PY043", []string{"`pip install \"sympy>=1.13\" \"markupsafe>=2.0\"`"}, false},
+	{"what its compiler alone uses is missing, and what it imports", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "setuptools", "sympy>=1.13")
+	}, "PY043", []string{"wants sympy", "`pip install \"setuptools\" \"sympy>=1.13\"`"}, false},
 	{"what torch's compiler alone uses is missing", func(c *read.Case) {
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "setuptools>=77.0.3")
 	}, "PY043", []string{"setuptools", "torch.compile"}, true},

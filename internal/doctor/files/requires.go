@@ -329,6 +329,8 @@ func loadedOf(e *evidence.Evidence, name string) string {
 // torch, of what torch needs to be imported, and of all others together.
 func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorch map[string]bool) {
 	var rest []string
+	var lacks evidence.Found // of what torch imports: one way out
+	var again string
 	for _, u := range all {
 		have, text, said := u.told()
 		companion := slices.Contains(companions, u.of.Name)
@@ -347,14 +349,18 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 				f.Says("%s: it works without it (\"PyTorch was not found\"), or fails", text).As(evidence.Warning)
 			}
 		case ofTorch[u.of.Name] && ofTorch[u.Name]:
-			f := out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").
-				Do(fmt.Sprintf("`pip install \"%s%s\"`", u.Name, u.Spec)).Mends(e.Repair().Rebuild(u.of.Info))
+			f := out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").Mends(e.Repair().Rebuild(u.of.Info))
 			if u.Name == "setuptools" && have == "" { // `import torch` of 2.15 goes without it
-				f.Say(text + ": torch.compile and torch.utils.cpp_extension use it").As(evidence.Warning)
+				f.Say(text + ": torch.compile and torch.utils.cpp_extension use it").As(evidence.Warning).Proof = evidence.Likely.Loose()
 			}
+			again += fmt.Sprintf(" \"%s%s\"", u.Name, u.Spec)
+			lacks = append(lacks, f)
 		default:
 			rest = append(rest, text)
 		}
+	}
+	for _, f := range lacks {
+		f.Do("`pip install" + again + "`")
 	}
 	if len(rest) > 0 {
 		more := say.If(len(rest) > 1, fmt.Sprintf("; %d more packages do not have what they ask for", len(rest)-1))
