@@ -351,6 +351,10 @@ var liveCases = []liveCase{
 		dist(c, "torch-npu", "2.9.1", "torch")
 		c.Files.Links = []machine.LinkFault{{By: site + "/torch_npu/_C.so", Dist: "torch-npu", Module: true, Backend: true, Library: "libhccl.so"}}
 	}, "LD018", []string{"torch-npu", "libhccl.so", "TORCH_DEVICE_BACKEND_AUTOLOAD=0"}, false},
+	{"a CPU build that uv's lock asks for", func(c *read.Case) {
+		c.Torch.NoCUDA, c.Torch.Label, c.Torch.CUDA = true, "cpu", version.Dotted{}
+		c.Files.Notes = []string{machine.SyncedTo + "/p/uv.lock"}
+	}, "PY001", []string{"[tool.uv.sources]", "uv sync --reinstall-package torch"}, false},
 	{"what an upgrade left of torch", func(c *read.Case) {
 		dist(c, "torchvision", "0.24.1", "torch>=2.9")
 		c.Files.Leftovers = []string{site + "/~orch", site + "/~orch-2.9.1.dist-info"}

@@ -161,6 +161,9 @@ const CompiledAt = "compiled code may not be executed from "
 // PackagesAt is what a note says before the place that site-packages is a link to, which is not there.
 const PackagesAt = "site-packages leads to "
 
+// SyncedTo is what a note says before the lock of uv that lies beside an environment: `uv sync` and `uv run` make it so again.
+const SyncedTo = "`uv sync` makes it as it is said in "
+
 // A LinkFault is what the dynamic loader would refuse of a library: one that it needs is
 // not there, or has not what it needs.
 type LinkFault struct {

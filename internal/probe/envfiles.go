@@ -71,6 +71,9 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 			f.Base = h.Resolved(python.Program(h, e.Dir))
 		}
 		f.Pip = pipOfOther(h, e.Dir)
+		if lock := path.Dir(e.Dir) + "/uv.lock"; h.Exists(lock) {
+			f.Notes = append(f.Notes, machine.SyncedTo+text.Printable(lock))
+		}
 	}
 	sites := slices.Clone(e.Sites)
 	for _, i := range f.Imports {
