@@ -79,6 +79,29 @@ loop()
 	}
 }
 
+// TestEvaluationLine: what evaluates is told by the line that calls the model, not by one
+// in the model's own forward, which the training runs too.
+func TestEvaluationLine(t *testing.T) {
+	r := runProbed(t, `
+import sys, torch, _envfix_look as K, _envfix_probe as P
+P.C[P.UNIT] = P.OPTIMIZER
+def told():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    print(K.spot(stack, False)[:4:3])
+g = {"__name__": "torch.nn.modules.module"}
+exec(compile("def _call_impl(f): f()", "/v/site-packages/x.py", "exec"), g)
+def forward(): told()
+def evaluate(model):
+    model(forward)
+    told()
+evaluate(g["_call_impl"])
+`)
+	if want := "('evaluation', 'evaluate')\n('evaluation', 'evaluate')\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestShortCollections: at a collection's end a look gets the GIL, which C may have held
 // until then: only one that took its time collects.
 func TestShortCollections(t *testing.T) {

@@ -164,8 +164,8 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         part, cut = "evaluation", max([i for i, k in enumerate(known) if k[1] in ("forward", "evaluation")], default=None)
     elif P.C[P.PHASE]:
         part = "sampler" if any(k[1] == "sampler" for k in known) else "load"
-    if cut is not None and known[cut][0]:  # a function of the job's own that says what it does: the line in it
-        cut = None
+    if cut is not None and known[cut][0]:  # a function of the job's own that says what it does: the line in it, and outside of the model
+        cut = max((i for i, k in enumerate(known[:cut]) if part == "evaluation" and k[1] == "forward"), default=None)
     for g, k in zip(stack, known) if part == "forward" else ():
         if k[0] and k[1] == "data":  # it calls the model, so it brings no input: it samples, or generates
             L["known"][g.f_code] = True, "", k[2]
