@@ -190,17 +190,18 @@ func (f *facts) stepWords() string {
 func tinyBatch(f *facts) *Finding {
 	l, n := f.load(), f.batchSize()
 	s := f.passTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
-	small := n > 0 && n <= 2
-	if !f.step().ok || s >= stepTiny && !(small && f.launches()) || !f.waits() || l.ok && l.v >= f.loadLimit() {
+	small, w := n > 0 && n <= 2, f.looks()
+	if !f.step().ok || s >= stepTiny && !(small && f.launches()) || !f.waits() || l.ok && l.v >= f.loadLimit() ||
+		w != nil && w.part(launchParts...) < launchMuch { // what the loop does beside its model takes as long for a larger batch
 		return nil
 	}
 	mem := f.memoryShare()
 	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.share("python") >= ownMuch) {
 		return nil
 	}
-	w, _ := f.framework()
-	x := f.finding(TinyBatch, medium, numbers{"batch": n}, fmt.Sprintf("%sbatch %d, %s a %s", f.idleWords(), n, seconds(s), f.pass()),
-		w.batch+"raise the batch size until about 80 % of the memory is used, and rescale the learning rate")
+	own, _ := f.framework()
+	x := f.finding(TinyBatch, medium, numbers{"batch": n}, fmt.Sprintf("%s%s%s a %s", f.idleWords(), say.If(n > 0, fmt.Sprintf("batch %d, ", n)), seconds(s), f.pass()),
+		own.batch+"raise the batch size until about 80 % of the memory is used, and rescale the learning rate")
 	if x.weight = 0.25; small {
 		x.weight = 0.9
 	}
