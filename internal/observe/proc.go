@@ -18,6 +18,9 @@ func commandLine(p proc.Process, secrets []string) string {
 
 // libTorch says which libtorch a process has mapped: cuda, hip, cpu or "".
 func libTorch(p proc.Process) (kind string) {
+	if args := p.Args(); len(args) > 1 && strings.Contains(args[1], "/torch/_inductor/compile_worker/") {
+		return "" // torch.compile's own workers load PyTorch, and train nothing
+	}
 	for path := range p.Mapped() {
 		switch {
 		case strings.Contains(path, "/libtorch_cuda.so"):

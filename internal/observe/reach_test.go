@@ -3,6 +3,8 @@
 package observe
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -75,5 +77,23 @@ func TestWhyNot(t *testing.T) {
 		}
 		in.Close()
 		cmd.Wait()
+	}
+}
+
+// TestLibTorch: who loads PyTorch may train; the processes in which torch.compile compiles
+// do not, and what is said of a Python without the probe would be said of them.
+func TestLibTorch(t *testing.T) {
+	for args, want := range map[string]string{
+		"python\x00train.py\x00": "cuda",
+		"python\x00/env/lib/python3.12/site-packages/torch/_inductor/compile_worker/__main__.py\x00--workers=4\x00": "",
+	} {
+		dir := t.TempDir()
+		maps := "7f00-7f01 r-xp 00000000 08:01 7 /env/lib/torch/lib/libtorch_cuda.so\n"
+		if err := errors.Join(os.WriteFile(dir+"/cmdline", []byte(args), 0o600), os.WriteFile(dir+"/maps", []byte(maps), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := libTorch(proc.Process(dir)); got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
 	}
 }
