@@ -381,7 +381,8 @@ def tell():
     busy = [k for k, _ in top[:TOP]] + [next(k for k, _ in top if k[0] == p) for p in parts]
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
-    P.event(where=dict(compiles=len(made), compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
+    P.event(where=dict(compiles=sum(bool(m.co_name) for m in made), compile_s=sum(getattr(m, "duration_us", 0) or 1e6 * (m.entire_frame_compile_time_s or 0) for m in made) / 1e6,
+            compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
             reason=re.sub(r"\s*# .*|\n(?s:.*)", "", (last and last.recompile_reason or "").strip())[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"], gc_us=sum(L["gc_lines"].values()),
             gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))

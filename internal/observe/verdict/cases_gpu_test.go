@@ -269,6 +269,18 @@ var onGPU = []ruleCase{
 		p.Compiled, p.Burst = true, nil
 		p.Page.First, p.Page.WarmAt, p.Page.LastAt, p.Page.Step, p.Page.Warm = 41, 82, 100, 18, 450
 	}, "compile_warmup", []string{"41 s of 59 s"}},
+	{"compiling alone, before a look at any step", func(t *Trace) { // a step of an H200: 12 s of 14 s
+		p := lead(t)
+		t.Seconds, p.Compiled, p.Burst, p.Page = 14, true, nil, Page{Steps: 1}
+		p.Where = &Where{Looks: 3, Compiles: 1, CompileS: 12}
+		load(t, 0, 0)
+	}, "compile_warmup", []string{"12 s of 14 s"}},
+	{"compiling again in few and long steps", func(t *Trace) {
+		p := lead(t)
+		t.Seconds, p.Compiled, p.Burst, p.Page = 60, true, nil, Page{Steps: 3, LastAt: 58}
+		p.Where = &Where{Looks: 3, Compiles: 3, CompileS: 50, CompileAt: "step (t.py:3)", Reason: "size mismatch at index 0"}
+		load(t, 0, 0)
+	}, "recompiles", []string{"50 s of 60 s", "3 times, last step (t.py:3): size mismatch"}},
 	{"no torch at all", func(t *Trace) {
 		t.Processes[0].Probe, t.Processes[0].Torch, t.Processes[0].GPUFiles = nil, "", false
 		load(t, 0, 0)

@@ -27,8 +27,7 @@ var works = []work{
 		[]string{"compute metrics a tenth as often, or once an epoch over sums that each step adds to", "use tensors on the device: torchmetrics, or torch itself"}},
 	{"evaluation", EvalBound, 0.2, 0.5, "evaluates",
 		[]string{"evaluate half as often, or on half of the data", "with torch.inference_mode(), and the largest batch that fits"}},
-	{"compile", Recompiles, 0.2, 1, "compiles again",
-		[]string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}},
+	{"compile", Recompiles, 0.2, 1, "compiles again", keepShapes},
 	{"copy", CopiesEachStep, 0.2, 0, "copies to the GPU",
 		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)",
 			"send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
@@ -44,6 +43,8 @@ var works = []work{
 		[]string{"gc.freeze() once everything is built, before the loop: what lives on is not looked at again",
 			"no gc.collect() in the loop; gc.disable(), and gc.collect() every thousand steps"}},
 }
+
+var keepShapes = []string{"keep shapes and Python values the same: pad batches to a few sizes, drop_last=True", "torch.compile(model, dynamic=True)"}
 
 const (
 	looksEnough = 8    // looks at the loop before a part of it is named

@@ -183,6 +183,7 @@ type Where struct {
 	GC        int            `json:"gc_us,omitempty"`    // of the processor's time in these, measured
 	GCAt      string         `json:"gc_at,omitempty"`    // file:line of most of it
 	Compiles  int            `json:"compiles,omitempty"`
+	CompileS  float64        `json:"compile_s,omitempty"`  // seconds of all these, by dynamo's own metrics
 	CompileAt string         `json:"compile_at,omitempty"` // what was compiled last
 	Reason    string         `json:"reason,omitempty"`     // why it was compiled again
 	Top       []Spot         `json:"top"`

@@ -88,14 +88,25 @@ func rebuilt(f *facts) (where string, yes bool) {
 	return where, made[where] >= 3 && 2*p.Page.Epochs <= uint64(3*max(p.Made, len(p.Loaders)))
 }
 
-// compileWarmup: what looks slow is the compiler, once.
+// compileWarmup: what looks slow is the compiler, once, or again and again in steps so long
+// that too few were seen for a look at them.
 func compileWarmup(f *facts) *Finding {
-	p := f.probe()
-	run := p.Page.LastAt - (p.Page.WarmAt - p.Page.First)
-	if !p.Compiled || run <= 0 || p.Page.First < 0.3*run || p.Page.First < 30*p.Page.StepP50 {
+	p, run, w := f.probe(), f.t.Seconds, f.probe().Where
+	took := p.Page.First
+	if w != nil && w.CompileS > 0 {
+		took = w.CompileS
+	} else {
+		run = p.Page.LastAt - (p.Page.WarmAt - p.Page.First)
+	}
+	if !p.Compiled || run <= 0 || took < 0.3*run || took < 30*p.Page.StepP50 {
 		return nil
 	}
-	return f.finding(CompileWarmup, medium, numbers{"first_steps_s": round(p.Page.First)},
-		fmt.Sprintf("torch.compile took %s of %s in the first steps: normal for a short run", seconds(p.Page.First), seconds(run)),
+	if w != nil && w.Reason != "" {
+		return f.finding(Recompiles, medium, numbers{"compiles": w.Compiles, "compile_s": round(took)},
+			fmt.Sprintf("torch.compile took %s of %s: it compiles again, %d times, last %s: %s", seconds(took), seconds(run), w.Compiles, w.CompileAt, w.Reason),
+			keepShapes...)
+	}
+	return f.finding(CompileWarmup, medium, numbers{"first_steps_s": round(took)},
+		fmt.Sprintf("torch.compile took %s of %s in the first steps: normal for a short run", seconds(took), seconds(run)),
 		"TORCHINDUCTOR_CACHE_DIR on a disk that stays", "torch.compile(model, dynamic=True) where shapes change")
 }
