@@ -61,6 +61,11 @@ var driverCases = []liveCase{
 		c.Machine.Platform.Environment, c.Machine.Driver.Evidence = machine.Container, machine.FromNVML
 		c.Files.Links = []machine.LinkFault{{By: "/e/libcudart.so.12", Library: "libcuda.so.1", Path: "/lib/libcuda.so.1", Why: "it is no library", Opened: true}}
 	}, "DRV002", []string{"/lib/libcuda.so.1 cannot be loaded, it is empty", "rm /lib/libcuda.so.1"}, false},
+	{"an empty libcuda that a variable names", func(c *read.Case) { // as an H200's container had it
+		c.Machine.Platform.Environment, c.Machine.Driver.Evidence = machine.Container, machine.FromNVML
+		c.Files.Links = []machine.LinkFault{{By: "/e/libcudart.so.12", Library: "libcuda.so.1", Path: "/junk/libcuda.so.1", Why: "it is no library", Opened: true,
+			Via: "LD_LIBRARY_PATH", Entry: "/junk"}}
+	}, "DRV002", []string{"/junk/libcuda.so.1 cannot be loaded", "remove /junk from LD_LIBRARY_PATH"}, false},
 	{"the device rules of a container", func(c *read.Case) {
 		c.Machine.Notes = []string{"nvml: the kernel module 570.1 is loaded, but NVIDIA's library cannot reach it; the device rules of this container (cgroup) refuse /dev/nvidiactl"}
 	}, "CTR006", []string{"device rules"}, false},

@@ -157,6 +157,15 @@ func TestPassedOver(t *testing.T) {
 			t.Errorf("%s: %+v", name, v.Missing)
 		}
 	}
+	f := tree(t, torch())
+	f.LibraryPath = []string{"/junk"}
+	if err := errors.Join(os.Remove(f.Real("/n/libnccl.so.2")), os.Mkdir(f.Real("/junk"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, f.Real("/junk/libnccl.so.2"), nil)
+	if v, _ := start(t, f); len(v.Missing) != 1 || v.Missing[0].Via != "LD_LIBRARY_PATH" || v.Missing[0].Entry != "/junk" {
+		t.Errorf("an empty file of a variable's directory: %+v", v.Missing)
+	}
 }
 
 func put(t *testing.T, file string, data []byte) {

@@ -59,8 +59,9 @@ type Missing struct {
 	By     *Object
 	Opened bool // it is opened by name while By works, and By loads without it
 
-	Path string // a file of that name that was passed over; "" none
-	Why  string // it was: what is wrong with it
+	Path       string // a file of that name that was passed over; "" none
+	Why        string // it was: what is wrong with it
+	Via, Entry string // how it was come upon, as an Object's
 }
 
 // A View is what one process loads. What is loaded once serves everybody who asks by its
@@ -166,7 +167,7 @@ func (v *View) load(name string, by *Object, opened bool) {
 	o := v.Find(name, by)
 	if o == nil {
 		at, why := v.passed(name, by)
-		v.Missing = append(v.Missing, Missing{name, by, opened, at, why})
+		v.Missing = append(v.Missing, Missing{name, by, opened, at.file, why, at.via, at.entry})
 		return
 	}
 	if i := slices.IndexFunc(v.All, func(l *Object) bool { return l.Path == o.Path }); i >= 0 {
@@ -306,13 +307,13 @@ func (v *View) noExec(o *Object) bool {
 }
 
 // passed finds a file under the name of a library that was not found, and why it is none.
-func (v *View) passed(name string, by *Object) (file, why string) {
+func (v *View) passed(name string, by *Object) (at place, why string) {
 	for p := range v.places(name, by) {
 		if why = v.Unfit(p.file); why != "" {
-			return p.file, why
+			return p, why
 		}
 	}
-	return "", ""
+	return place{}, ""
 }
 
 const (

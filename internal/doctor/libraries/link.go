@@ -85,11 +85,16 @@ func compiled(e *evidence.Evidence, dist string) string {
 	return "`pip install --force-reinstall --no-deps --no-binary " + dist + " --no-build-isolation " + e.Repair().Again(dist) + "` compiles it"
 }
 
+// inPlace is the library that a fault names, as one that is loaded.
+func inPlace(l machine.LinkFault) machine.LoadedLibrary {
+	return machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Origins: l.Origins}
+}
+
 // foreignSymbol: a library in the place of torch's own lacks what torch asks it for.
 func foreignSymbol(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 	said := append([]evidence.Quote{evidence.Fact("%s: undefined symbol %s", path.Base(l.By), l.Symbol), evidence.Fact("%s is %s", l.Library, l.Path)},
 		evidence.FromOrigins(l.Origins, l.Entry)...)
-	as := machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Origins: l.Origins}
+	as := inPlace(l)
 	out.Find("LD001", evidence.Proven.Exact(), append(said, e.From.Env[l.Via])...).
 		Says("`import torch` fails: %s is taken from %s (%s), and it lacks %s, which %s asks it for", l.Library, l.Path, l.Via, l.Symbol,
 			say.Either(strings.Contains(l.By, "/torch/"), "torch", strings.SplitN(path.Base(l.By), ".cpython", 2)[0])).
@@ -109,7 +114,7 @@ func olderSymbols(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFa
 	case strings.HasPrefix(l.Version, "GLIBC_"):
 		f.Do("a newer system or container image: glibc is not updated by itself", "or the build of torch that was made for this glibc: `envfix plan`")
 	case l.Entry != "":
-		f.Do(unshadow(machine.LoadedLibrary{Via: l.Via, Entry: l.Entry, Origins: l.Origins})...)
+		f.Do(unshadow(inPlace(l))...)
 	default:
 		f.Do("conda: `conda install -c conda-forge \"libstdcxx-ng>=13\"`; else the system's package of libstdc++ (`apt install libstdc++6`)")
 	}
@@ -129,6 +134,8 @@ func noLibcuda(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault
 		f.Says("the driver's CUDA library %s cannot be loaded, %s: CUDA cannot start", l.Path, strings.Replace(l.Why, "no library", "empty, or no library", 1))
 	}
 	switch {
+	case l.Entry != "":
+		f.Do(unshadow(inPlace(l))...).Mends(loadedMend(e, inPlace(l)))
 	case l.Why != "" && m.Platform.Environment == machine.Container:
 		f.Do("`rm "+l.Path+"` where the image is built: it is what was left of a file that a container was given, and it stands before the driver's own",
 			"then start the container with `--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility`")

@@ -169,7 +169,7 @@ func (l *linker) missing(h *sysroot.Host, e python.Env) {
 		if own != "" && !strings.HasPrefix(own, l.torch+"/") && l.Open(own, true) != nil {
 			continue
 		}
-		f := machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true, Path: m.Path, Why: m.Why}
+		f := machine.LinkFault{By: m.By.Path, Library: m.Name, Opened: m.Opened, Module: true, Path: m.Path, Why: m.Why, Via: m.Via, Entry: m.Entry}
 		if to := h.Target(m.Path); to != "" && !h.Exists(m.Path) {
 			f.Why += ", " + text.Printable(to)
 		}
