@@ -94,33 +94,7 @@ func (g *grouping) choose(o Options) []int {
 	}
 	if o.MaxGroups > 0 && len(chosen) > o.MaxGroups {
 		g.exact = false
-		return g.most(o.MaxGroups)
-	}
-	return chosen
-}
-
-// most chooses n pairs that serve many machines: one after another the pair that
-// serves the most of those that are left, which is at least 63 % of what n pairs
-// can serve (Nemhauser, Wolsey and Fisher 1978).
-func (g *grouping) most(n int) []int {
-	var chosen []int
-	for range n {
-		best, hosts := -1, 0
-		for p := range g.pairs {
-			sum := 0
-			for _, k := range g.kinds {
-				if k.set.Has(p) && !slices.ContainsFunc(chosen, k.set.Has) {
-					sum += k.hosts
-				}
-			}
-			if sum > hosts || sum == hosts && sum > 0 && g.weight[p] < g.weight[best] {
-				best, hosts = p, sum
-			}
-		}
-		if best < 0 {
-			break
-		}
-		chosen = append(chosen, best)
+		return greedy(g.sets(), func(i int) int { return g.kinds[i].hosts }, len(g.pairs), g.weight, o.MaxGroups)
 	}
 	return chosen
 }
@@ -134,8 +108,11 @@ func (g *grouping) keep(previous []Pair) (kept []int, rest []bitset) {
 			kept = append(kept, n)
 		}
 	}
-	sets := text.Each(g.kinds, func(k kind) bitset { return k.set })
-	return kept, xslices.Filter(sets, func(s bitset) bool { return !slices.ContainsFunc(kept, s.Has) })
+	return kept, xslices.Filter(g.sets(), func(s bitset) bool { return !slices.ContainsFunc(kept, s.Has) })
+}
+
+func (g *grouping) sets() []bitset {
+	return text.Each(g.kinds, func(k kind) bitset { return k.set })
 }
 
 // cover is the fewest pairs for some classes, of those that admit lets through.
