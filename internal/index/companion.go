@@ -83,11 +83,7 @@ func (c *Client) companion(ctx context.Context, d *Draft, p *Project, torch vers
 // local label; "" where it has none, and what is no specifier where it is not
 // understood.
 func (c *Client) needsTorch(ctx context.Context, f File) (string, error) {
-	w, err := c.OpenTail(ctx, f)
-	if err != nil {
-		return "", err
-	}
-	meta, err := w.metadata(ctx)
+	meta, err := c.Metadata(ctx, f)
 	if err != nil {
 		return "", err
 	}
