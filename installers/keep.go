@@ -243,7 +243,7 @@ func (c *keeper) otherPython(d machine.HeldDist) string {
 // notOnIndex: no index that is asked has such a wheel.
 func (c *keeper) notOnIndex(d machine.HeldDist, label string) string {
 	switch {
-	case label != "" && c.b.src.defaultIndex == "":
+	case label != "" && c.b.src.mirrors.Default == "":
 		return "the default index has no versions with a label such as +" + label
 	case label == "" && builtHere(d):
 		return "was built here from source, and only wheels are installed"

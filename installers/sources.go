@@ -15,13 +15,12 @@ import (
 // facts, shown in the plan and passed to each installer explicitly; the children
 // see nothing else of the user's configuration.
 type sources struct {
-	defaultIndex string // "" the installer's own default
-	mirrors      [][2]string
-	env          map[string]string // proxies and certificates
-	pipCert      string
-	caches       map[string]string // directories that the user gave the installers
-	offline      bool
-	warnings     []string
+	mirrors  plan.Mirrors
+	env      map[string]string // proxies and certificates
+	pipCert  string
+	caches   map[string]string // directories that the user gave the installers
+	offline  bool
+	warnings []string
 }
 
 // Network is what of the environment a child may see to reach its index.
@@ -53,27 +52,19 @@ var DefaultIndexes = []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL
 var moreIndexes = []string{"PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX", "PIP_FIND_LINKS", "UV_FIND_LINKS"}
 
 func readSources(h machine.Machine, t plan.Target) sources {
-	s := sources{env: map[string]string{}, offline: t.Offline, pipCert: h.Env["PIP_CERT"], caches: map[string]string{}}
+	s := sources{mirrors: plan.ParseMirrors(t.Mirrors), env: map[string]string{}, offline: t.Offline, pipCert: h.Env["PIP_CERT"], caches: map[string]string{}}
 	for _, name := range caches {
 		if dir := h.Env[name]; strings.HasPrefix(dir, "/") && whole(dir) {
 			s.caches[name] = dir
 		}
 	}
-	for _, pair := range t.Mirrors {
-		from, to, _ := strings.Cut(pair, "=")
-		if from == "default" {
-			s.defaultIndex = to
-			continue
-		}
-		s.mirrors = append(s.mirrors, [2]string{from, to})
-	}
 	for _, name := range DefaultIndexes {
 		url := h.Env[name]
-		if s.defaultIndex != "" || url == "" {
+		if s.mirrors.Default != "" || url == "" {
 			continue
 		}
 		bare, secret := withoutSecret(url)
-		s.defaultIndex = bare
+		s.mirrors.Default = bare
 		s.warnings = append(s.warnings, fmt.Sprintf("the default index is yours, from %s: %s", name, bare))
 		if secret {
 			s.warnings = append(s.warnings, fmt.Sprintf("%s holds a password, which a plan must not: put it into ~/.netrc", name))
@@ -122,14 +113,9 @@ func withoutSecret(url string) (bare string, secret bool) {
 // "" the installer's own default.
 func (s sources) url(index *string) string {
 	if index == nil || *index == "" {
-		return s.defaultIndex
+		return s.mirrors.Default
 	}
-	for _, m := range s.mirrors {
-		if there, ok := plan.Moved(*index, m[0], m[1]); ok {
-			return there
-		}
-	}
-	return *index
+	return s.mirrors.There(*index)
 }
 
 // A child is what an installer is given of the environment besides the base that apply

@@ -59,7 +59,7 @@ func (u uv) fetched(b *builder) string {
 	run := func(args ...string) *plan.Run {
 		return &plan.Run{Argv: append([]string{"{envfix}", "__bring"}, args...), Env: b.src.online(u)}
 	}
-	from := cmp.Or(b.src.defaultIndex, b.t.Bring)
+	from := cmp.Or(b.src.mirrors.Default, b.t.Bring)
 	b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv",
 		Why: "there is neither uv nor a Python; one program, for envfix alone, checked by the index's hash", Bytes: uvBytes, Disk: 2 * uvBytes,
 		Run: run("--default-index", from, "uv", "{tools}/uv")})

@@ -12,6 +12,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
+	"envfix/internal/plan"
 	"envfix/internal/project"
 	"envfix/internal/say"
 	"envfix/internal/team"
@@ -184,13 +185,13 @@ func (f lockCall) make(ctx context.Context, out io.Writer) error {
 }
 
 // mirrorFlags reads --mirror.
-func mirrorFlags(pairs []string) (team.Mirrors, error) {
+func mirrorFlags(pairs []string) (plan.Mirrors, error) {
 	for _, pair := range pairs {
 		if err := describe.Mirror(pair); err != nil {
-			return team.Mirrors{}, err
+			return plan.Mirrors{}, err
 		}
 	}
-	return team.ParseMirrors(pairs), nil
+	return plan.ParseMirrors(pairs), nil
 }
 
 // lockJSON is what `envfix lock --json` prints.

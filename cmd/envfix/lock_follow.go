@@ -91,7 +91,7 @@ func (f planFlags) lockedPlan(q planning.Question) (*plan.Plan, error) {
 			"`--no-lock` chooses anew")
 	}
 	t := team.Team{Dir: home, Matrix: q.Matrix, Build: buildVersion, Project: project.Read}
-	mirrors := team.ParseMirrors(q.Target.Mirrors)
+	mirrors := plan.ParseMirrors(q.Target.Mirrors)
 	chosen, err := t.Follow(q.Machine, team.Following{Profile: f.lock.profile, Mirrors: mirrors, Groups: f.lock.groups, OtherDriver: q.Request.ChangeDriver})
 	if err != nil {
 		return nil, err

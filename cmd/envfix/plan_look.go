@@ -13,6 +13,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/maintain"
 	"envfix/internal/pep508"
+	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/system"
 	"envfix/internal/team"
@@ -62,7 +63,7 @@ func (f planFlags) read(ctx context.Context, q planning.Question, ask bool) func
 	}
 	dir, _ := os.UserCacheDir()
 	dir = filepath.Join(dir, "envfix", "read")
-	address, platform := team.ParseMirrors(q.Target.Mirrors).DefaultIndex(), q.Machine.Platform
+	address, platform := team.DefaultIndex(plan.ParseMirrors(q.Target.Mirrors)), q.Machine.Platform
 	return func(r pep508.Requirement) (out matrix.Read) {
 		key := system.Key(buildVersion, address, r.Name, r.Spec.String(), q.Request.Python, platform)
 		got := system.Kept[reading](dir, key)
@@ -118,7 +119,7 @@ func (f planFlags) look(ctx context.Context, q planning.Question, ask bool) func
 		mirrors = slices.Concat(mirrors, p.Mirrors)
 	}
 	return func(c *resolver.Choice) (*resolver.Listed, bool) {
-		address, wheels := team.ParseMirrors(mirrors).There(*c.Index), map[string]string{}
+		address, wheels := plan.ParseMirrors(mirrors).There(*c.Index), map[string]string{}
 		for name, v := range c.Packages {
 			if _, label := version.SplitLocal(v); label != "" || name == "torch" {
 				wheels[name] = v

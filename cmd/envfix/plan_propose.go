@@ -14,6 +14,7 @@ import (
 	"envfix/internal/maintain"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
+	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/project"
 	"envfix/internal/propose"
@@ -134,7 +135,7 @@ func (f planFlags) loop(q planning.Question, uv string, described bool) (*propos
 		match.Libc = c.Kind + ">=" + c.Version.String()
 	}
 	l := &propose.Loop{UV: uv, System: platform, NoGPU: len(q.Machine.GPUs) == 0, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
-		Index: team.ParseMirrors(q.Target.Mirrors).DefaultIndex()}
+		Index: team.DefaultIndex(plan.ParseMirrors(q.Target.Mirrors))}
 	for _, path := range f.wish.Files {
 		if p, err := project.Read(path); err == nil { // an error was reported when the request was read
 			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)

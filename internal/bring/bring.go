@@ -134,7 +134,7 @@ func FromNothing(ctx context.Context, h machine.Machine, t *plan.Target, index s
 	if h.Platform.OS != "linux" || len(h.Pythons) > 0 || t.Offline || system && os.Geteuid() == 0 {
 		return
 	}
-	if t.Bring = cmp.Or(team.ParseMirrors(t.Mirrors).DefaultIndex(), index); t.Bring == "" || !ask {
+	if t.Bring = cmp.Or(team.DefaultIndex(plan.ParseMirrors(t.Mirrors)), index); t.Bring == "" || !ask {
 		return
 	}
 	if pythonAnswers(ctx) {

@@ -128,10 +128,8 @@ func bringsPython(step Step) bool {
 // defaultMirror are the words that name what serves the default index by the pairs FROM=TO
 // of a plan, the last of them; none where none does.
 func defaultMirror(pairs []string) (words []string) {
-	for _, pair := range pairs {
-		if to, ok := strings.CutPrefix(pair, "default="); ok {
-			words = []string{"--index-url", to}
-		}
+	if m := ParseMirrors(pairs); m.Default != "" {
+		words = []string{"--index-url", m.Default}
 	}
 	return words
 }

@@ -16,6 +16,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/lock"
+	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/matrix"
@@ -27,7 +28,7 @@ const BundleWheels = "wheels"
 // Bundle puts the lock, the files of its profiles and uv into dir, and returns how many
 // files there are. only names profiles; empty: all. It calls tell before
 // each file, and as its bytes come.
-func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors Mirrors, tell func(Receipt)) (int, error) {
+func (t *Team) Bundle(ctx context.Context, dir string, only []string, mirrors plan.Mirrors, tell func(Receipt)) (int, error) {
 	l, err := t.Present()
 	if err != nil {
 		return 0, err

@@ -35,7 +35,7 @@ func (t *Team) tools(ctx context.Context, u uvTool, profiles []lock.Profile, fac
 		if err != nil {
 			return nil, err
 		}
-		u.mirrors.canonical(packages)
+		canonical(u.mirrors, packages)
 		facts.said(packages)
 		if err := facts.complete(ctx, packages); err != nil {
 			return nil, err

@@ -87,7 +87,7 @@ func (t *Team) compile(ctx context.Context, u uvTool, d *draft, facts *fileFacts
 	if err != nil {
 		return nil, nil, fail.Wrap(fail.NoSolution, err)
 	}
-	u.mirrors.canonical(packages)
+	canonical(u.mirrors, packages)
 	facts.said(packages)
 	if err := facts.complete(ctx, packages); err != nil {
 		return nil, nil, err

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/plan"
 	"envfix/internal/reach"
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -28,7 +29,7 @@ type Chosen struct {
 // A Following says how a lock is followed.
 type Following struct {
 	Profile     string // only this one; "" the best that the machine matches
-	Mirrors     Mirrors
+	Mirrors     plan.Mirrors
 	Groups      []string // and extras that are installed too
 	OtherDriver bool     // the machine's driver may be changed
 	AnyMachine  bool     // the named profile, whatever the machine is: nothing is installed
@@ -139,15 +140,15 @@ func (t *Team) bound(p *lock.Profile, allowed reach.Allowed) (*lock.Packages, er
 
 // allowed is what files may be fetched from: the indexes of the matrix, the mirrors, and
 // the indexes of the team's own files. What a lock names beside them is not.
-func (t *Team) allowed(mirrors Mirrors) reach.Allowed {
-	var known []string
+func (t *Team) allowed(mirrors plan.Mirrors) reach.Allowed {
+	known := []string{mirrors.Default}
 	for _, r := range t.Matrix.Releases {
 		for _, build := range r.Builds {
 			known = append(known, build.Index)
 			known = append(known, text.Each(resolver.Channels, func(c string) string { return resolver.ChannelIndex(build.Index, c) })...)
 		}
 	}
-	for _, pair := range mirrors.all() {
+	for _, pair := range mirrors.Pairs {
 		known = append(known, pair[0], pair[1])
 	}
 	known = append(known, text.Each(t.own().Indexes, func(i lock.Tied) string { return i.URL })...)

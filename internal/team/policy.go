@@ -13,6 +13,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/plan"
 	"envfix/internal/system"
 	"envfix/resolver"
 )
@@ -92,11 +93,11 @@ func policyOf(said *lock.Policy, file string) (*resolver.Policy, error) {
 }
 
 // underPolicy adds the mirrors of a policy to those of a call, which go before.
-func underPolicy(m Mirrors, p *lock.Policy) Mirrors {
+func underPolicy(m plan.Mirrors, p *lock.Policy) plan.Mirrors {
 	if p == nil {
 		return m
 	}
-	more := ParseMirrors(p.Mirrors)
+	more := plan.ParseMirrors(p.Mirrors)
 	m.Default = cmp.Or(m.Default, more.Default)
 	m.Pairs = append(slices.Clone(m.Pairs), more.Pairs...)
 	return m

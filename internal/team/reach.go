@@ -28,7 +28,7 @@ func (m *making) reachable(ctx context.Context) error {
 			}
 		}
 	}
-	if own := cmp.Or(m.ask.Mirrors.DefaultIndex(), m.in.DefaultIndex); len(m.drafts) > 0 && (own != "" || len(all) == 0) {
+	if own := cmp.Or(DefaultIndex(m.ask.Mirrors), m.in.DefaultIndex); len(m.drafts) > 0 && (own != "" || len(all) == 0) {
 		all = append(all, asked{m.drafts[0].profile.Name, own})
 	}
 	return InParallel(len(all), atATime, func(i int) error {

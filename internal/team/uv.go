@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
+	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
@@ -24,7 +25,7 @@ type uvTool struct {
 	path    string
 	offline bool
 	index   string // in place of the installer's default index; "" that one
-	mirrors Mirrors
+	mirrors plan.Mirrors
 	tied    []lock.Tied // indexes that packages are tied to
 	upgrade bool        // take the newest versions …
 	only    []string    // … of these packages; empty: of all
@@ -205,7 +206,7 @@ func certificates(environ []string) string {
 
 // uv is the uv that resolves, with what the wish and the environment say of indexes.
 func (t *Team) uv(ctx context.Context, w Wish, in lock.Input) (uvTool, error) {
-	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, mirrors: w.Mirrors, tied: in.Indexes, index: cmp.Or(w.Mirrors.DefaultIndex(), in.DefaultIndex)}
+	u := uvTool{offline: w.Offline, upgrade: w.Upgrade, only: w.Only, mirrors: w.Mirrors, tied: in.Indexes, index: cmp.Or(DefaultIndex(w.Mirrors), in.DefaultIndex)}
 	var err error
 	u.path, err = t.findUV(ctx, u)
 	return u, err

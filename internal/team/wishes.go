@@ -12,6 +12,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lock"
 	"envfix/internal/machine"
+	"envfix/internal/plan"
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -37,7 +38,7 @@ type Wish struct {
 	UpgradeMatrix bool     // choose torch again with this envfix's data
 	Profile       string   // make only this one anew; "" all
 	Offline       bool
-	Mirrors       Mirrors
+	Mirrors       plan.Mirrors
 }
 
 // wishes are what a team asks for, and the file that says so.
