@@ -20,6 +20,7 @@ func (b *builder) amend(tool wheelTool) {
 	}
 	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
 	held := needs(b.t.Held, family)
+	b.t.Pins = slices.DeleteFunc(b.t.Pins, func(pin string) bool { name, _, _ := strings.Cut(pin, "=="); return held[name] })
 	for _, d := range b.t.Held.Dists {
 		if slices.Contains(b.t.Restores, d.Name+"=="+d.Version) {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "its files are not whole"})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -10,12 +11,16 @@ import (
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
+	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -26,7 +31,7 @@ it, has it prove itself, and puts it into use: "envfix rollback" goes back. It i
 remembered as what "envfix apply" was asked for. Where a lock governs this
 directory, it is "envfix lock add" and what that says; where a project lies here, it
 is written into its pyproject.toml or requirements.txt, or by uv, poetry, pdm or pixi
-where they keep its lock.
+where they keep its list or its lock.
 
 EXAMPLES
   envfix add rich
@@ -67,10 +72,10 @@ func amendAction(c *cli.Context, verb string) error {
 	if governing() != "" {
 		return f.amendLock(c, verb)
 	}
-	if file := project.FirstWish("."); file != "" {
+	if file := cmp.Or(project.PixiFile("."), project.FirstWish(".")); file != "" {
 		return f.amendProject(c.Context, verb, names, file)
 	}
-	p, err := f.made.amended(c.Context, verb, "")
+	p, err := f.made.amended(c.Context, verb, "", nil)
 	if err != nil {
 		return err
 	}
@@ -92,71 +97,89 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	return nil
 }
 
-// amendProject changes what the project here asks for, by its own tool where that keeps a
-// lock, and makes the environment so; where that fails, the file is again what it was.
+// ownTools keep the list of a project, and its lock: the lock, the program, and what has it
+// leave the environment alone.
+var ownTools = [][3]string{{"uv.lock", "uv", "--no-sync"}, {"poetry.lock", "poetry", "--lock"}, {"pdm.lock", "pdm", "--no-sync"}, {"pixi.lock", "pixi", "--no-install"}}
+
+// amendProject changes what the project here asks for, by its own tool where that keeps its
+// list, and makes the environment so; where that fails, its files are again what they were.
 func (f applyFlags) amendProject(ctx context.Context, verb string, names []string, file string) error {
-	for _, own := range [][3]string{
-		{"uv.lock", "uv", "--no-sync"}, {"poetry.lock", "poetry", "--lock"}, {"pdm.lock", "pdm", "--no-sync"}, {project.PixiFile("."), "pixi", "--no-install"},
-	} {
-		if own[0] == "" || !project.IsFile(own[0]) {
-			continue
-		}
-		argv := append([]string{own[1], verb, own[2]}, names...)
-		path, err := exec.LookPath(own[1])
-		if err != nil {
-			return fail.New(fail.Failed, "this project is "+own[1]+"'s, which is not on PATH", "`"+text.Command(argv...)+"`, then `envfix apply .`")
-		}
-		argv[0] = path
-		if err := system.Run(ctx, system.Command{Argv: argv, Out: stderr()}); err != nil {
-			return err
-		}
-		return f.whole(ctx)
+	if _, err := f.made.amended(ctx, verb, file, nil); err != nil {
+		return err // before anything is written
 	}
-	undo, err := project.Amend(file, names, verb == "remove")
+	change, files := func() error { return project.Amend(file, names, verb == "remove") }, []string{file}
+	if own, ok := xslices.Find(ownTools, func(own [3]string) bool { return project.KeptBy(file, own[0], own[1]) }); ok {
+		change, files = func() error { return ownTool(ctx, append([]string{own[1], verb, own[2]}, names...)) }, []string{file, own[0]}
+	}
+	undo, err := project.Keep(files)
 	if err != nil {
 		return err
 	}
-	dir, _, _ := place.Environment(f.made.target.env) // none is made
-	if project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
-		var p *plan.Plan
-		if p, err = f.made.amended(ctx, verb, file); err == nil {
-			err = f.oneRound(ctx, p, false)
-		}
-	} else {
-		err = f.whole(ctx)
+	if err = change(); err == nil {
+		err = f.follow(ctx, verb, file)
 	}
 	if err != nil {
 		said := *fail.Of(err)
-		said.Details = append(said.Details, file+" is as it was")
+		said.Details = append(said.Details, text.Each(files, func(name string) string { return name + " is as it was" })...)
 		return errors.Join(&said, undo())
 	}
 	return nil
 }
 
-// whole makes the environment what the project here says.
-func (f applyFlags) whole(ctx context.Context) error {
-	f.made.wish.Arguments = []string{"."}
-	if err := f.made.project(true); err != nil {
+// ownTool runs a project's own tool: that of PATH, else the one that envfix brought.
+func ownTool(ctx context.Context, argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		path, err = exec.LookPath(filepath.Join(system.ToolsDir(), argv[0], "bin", argv[0]))
+	}
+	if err != nil {
+		return fail.New(fail.Failed, "this project is "+argv[0]+"'s, which is not on PATH", "`"+text.Command(argv...)+"`, then `envfix apply .`")
+	}
+	return system.Run(ctx, system.Command{Argv: append([]string{path}, argv[1:]...), Out: stderr()})
+}
+
+// follow makes the environment what the project here says now: with few packages more or
+// fewer where its torch is the one that is there.
+func (f applyFlags) follow(ctx context.Context, verb, file string) error {
+	whole := f
+	whole.made.wish.Arguments = []string{"."}
+	if err := whole.made.project(true); err != nil {
 		return err
 	}
-	return f.rounds(ctx)
+	p, err := f.made.amended(ctx, verb, file, whole.made.wish.Lock)
+	switch {
+	case err != nil:
+		return err
+	case p == nil:
+		return whole.rounds(ctx)
+	}
+	return f.oneRound(ctx, p, false)
 }
 
 // amended plans the environment in use with packages more or fewer, which a file of the
-// project asks for; "" it is a wish.
-func (f planFlags) amended(ctx context.Context, verb, file string) (*plan.Plan, error) {
+// project asks for, in the versions of its lock; "" it is a wish. nil: what the project asks
+// for is chosen as a whole.
+func (f planFlags) amended(ctx context.Context, verb, file string, lock *pyproject.OwnLock) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.target.env)
-	if err != nil {
+	switch known := err == nil && project.IsFile(filepath.Join(dir, "pyvenv.cfg")); {
+	case file != "" && (!known || file == project.PixiFile(".")):
+		return nil, nil
+	case err != nil:
 		return nil, err
-	}
-	if !project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
+	case !known:
 		return nil, fail.Wrong(f.target.env+" is an environment of conda's, which envfix does not copy", "`conda install` changes it")
 	}
 	q, w, err := f.question(ctx)
-	if err != nil {
+	if err != nil || file != "" && !slices.ContainsFunc(q.Target.Held.Dists, func(d machine.HeldDist) bool { return d.Name == "torch" }) {
 		return nil, err
 	}
+	if lock != nil {
+		q.Target.Pins = text.Each(lock.Pins, pep508.Requirement.Line)
+	}
 	p, err := q.Amend(w, q.Request.Requirements, verb == "remove")
+	if err == nil && lock != nil && lock.Undoes(&p.Choice) != "" {
+		return nil, nil
+	}
 	if err == nil && file != "" {
 		p.Wish = q.Wish
 		err = plan.Seal(p)

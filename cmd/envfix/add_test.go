@@ -98,6 +98,73 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// A project's own tool writes its list and its lock; the environment follows with what the lock
+// says, and torch held. Where that fails, both files are as they were.
+func TestAddByOwnTool(t *testing.T) {
+	s := newOwnIndex(t, "uv")
+	s.install("torch==2.4.0", "acme==1.0")
+	for _, version := range []string{"1.0", "2.0"} {
+		s.public.Add(testindex.Wheel{Name: "plus", Version: version, Requires: []string{"acme"}, Files: map[string]string{"plus/__init__.py": ""}})
+	}
+	const list, lock = "[tool.poetry]\nname = \"x\"\n\n[tool.poetry.dependencies]\ntorch = \"*\"\n", "[[package]]\nname = \"torch\"\nversion = \"2.4.0\"\n"
+	write := func(name, content string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("pyproject.toml", list, 0o600)
+	bin := filepath.Join(strings.Split(strings.TrimPrefix(s.env[0], "PATH="), ":")[0])
+	stub := filepath.Join(t.TempDir(), "poetry") // it takes the older one, as a lock may
+	if err := os.WriteFile(stub, []byte("#!/bin/sh\n[ \"$2\" = --lock ] || exit 9\necho \"$1\" >>asked\n"+
+		"if [ \"$1\" = add ]; then printf '%s = \"*\"\\n' \"$3\" >>pyproject.toml; printf '[[package]]\\nname = \"%s\"\\nversion = \"1.0\"\\n' \"$3\" >>poetry.lock\n"+
+		"else sed -i \"/$3/d\" pyproject.toml; fi\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	change := func(verb, name string) (string, error) {
+		return s.run("envfix", verb, "--yes", "--mirror", "default="+s.public.URL, name)
+	}
+	if out, err := change("add", "plus"); err == nil || !strings.Contains(out, "poetry add --lock plus") {
+		t.Errorf("without its tool: %v\n%s", err, out)
+	}
+	if err := os.Symlink(stub, filepath.Join(bin, "poetry")); err != nil {
+		t.Fatal(err)
+	}
+	write("poetry.lock", lock, 0o644)
+	for _, refused := range []string{"torchvision", "nowhere"} {
+		if out, err := change("add", refused); err == nil {
+			t.Errorf("%s was added:\n%s", refused, out)
+		}
+		for name, want := range map[string]string{"pyproject.toml": list, "poetry.lock": lock} {
+			if b, _ := os.ReadFile(filepath.Join(s.dir, name)); string(b) != want {
+				t.Errorf("%s: %s is now\n%s", refused, name, b)
+			}
+		}
+	}
+	if b, _ := os.ReadFile(filepath.Join(s.dir, "asked")); string(b) != "add\n" {
+		t.Errorf("what is refused was asked of poetry: %q", b)
+	}
+	if info, err := os.Stat(filepath.Join(s.dir, "pyproject.toml")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	out, err := change("add", "plus")
+	if err != nil || !strings.Contains(out, "copied beside by hard links") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, ".venv/lib")); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := filepath.Glob(filepath.Join(s.dir, ".venv/lib/python*/site-packages/plus-*")); len(got) != 1 || filepath.Base(got[0]) != "plus-1.0.dist-info" {
+		t.Errorf("not what the lock says: %v", got)
+	}
+	if out, err := change("remove", "plus"); err != nil {
+		t.Fatal(out)
+	}
+	if got, _ := filepath.Glob(filepath.Join(s.dir, ".venv/lib/python*/site-packages/plus*")); len(got) != 0 {
+		t.Errorf("it is still there: %v", got)
+	}
+}
+
 // hashes are those of the files of an environment, but for what Python compiles.
 func hashes(t *testing.T, dir string) map[string]string {
 	t.Helper()

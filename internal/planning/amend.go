@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -54,7 +55,7 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 		})
 		switch {
 		case ofTorch(a.Name):
-			return nil, fail.Wrong(a.Name+" is chosen together with torch, which is held", "`envfix apply torch torchvision` chooses anew")
+			return nil, fail.Wrong("torch and what is released with it are held: "+a.Name, "`"+text.Command("envfix", "apply", a.Line())+"` chooses anew")
 		case !remove:
 			q.Target.Adds, wish.Packages = append(q.Target.Adds, a.Line()), append(wish.Packages, a.Line())
 		case held[a.Name] == "":

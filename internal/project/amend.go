@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,32 +17,56 @@ import (
 	"envfix/internal/xslices"
 )
 
+// Keep returns what puts files of a project back as they are; one that is not there goes.
+func Keep(files []string) (undo func() error, err error) {
+	undo = func() error { return nil }
+	for _, file := range files {
+		back, rest := func() error { return os.RemoveAll(file) }, undo
+		if info, err := os.Stat(file); err == nil {
+			before, err := readBounded(file, pyproject.MaxOwnLock)
+			if err != nil {
+				return nil, err
+			}
+			back = func() error { return system.WriteFile(file, before, info.Mode().Perm()) }
+		}
+		undo = func() error { return errors.Join(back(), rest()) }
+	}
+	return undo, nil
+}
+
+// KeptBy reports whether a program keeps the list of a project, and its lock: the lock is
+// there, or the list stands in the program's own table or file.
+func KeptBy(file, lock, program string) bool {
+	content, err := ReadFile(file)
+	return IsFile(lock) || file == program+".toml" || err == nil && bytes.Contains(content, []byte("[tool."+program+".dependencies]"))
+}
+
 // Amend writes into the list of a project what else it asks for, or takes packages out of it.
-// Whatever else stands there stays. It returns what undoes that.
-func Amend(file string, asked []string, remove bool) (undo func() error, err error) {
+// Whatever else stands there stays.
+func Amend(file string, asked []string, remove bool) error {
 	change, known := map[string]func(*pyproject.Edit, pep508.Requirement, bool) error{".toml": amendTable, ".txt": amendLines}[filepath.Ext(file)]
 	if !known {
-		return nil, fail.New(fail.Failed, file+" is no list that envfix writes into", "change it there, then `envfix apply .`")
+		return fail.New(fail.Failed, file+" is no list that envfix writes into", "change it there, then `envfix apply .`")
 	}
 	before, err := ReadFile(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e := &pyproject.Edit{Text: before, Name: file, Table: []string{"project"}}
 	for _, written := range asked {
 		q, err := describe.Requirement(written)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := change(e, q, remove); err != nil {
-			return nil, fail.Wrap(fail.Failed, err)
+			return fail.Wrap(fail.Failed, err)
 		}
 	}
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return func() error { return system.WriteFile(file, before, info.Mode().Perm()) }, system.WriteFile(file, e.Text, info.Mode().Perm())
+	return system.WriteFile(file, e.Text, info.Mode().Perm())
 }
 
 // amendTable is Amend for one package in the dependencies of [project].

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,7 +44,11 @@ func TestAmend(t *testing.T) {
 					t.Errorf("%v\n%s\nwant\n%s", err, b, want)
 				}
 			}
-			undo, err := Amend(file, tt.asked, tt.remove)
+			undo, err := Keep([]string{file, file + ".lock"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = Amend(file, tt.asked, tt.remove)
 			if tt.after == "" {
 				if err == nil {
 					t.Error("it was not refused")
@@ -55,10 +60,16 @@ func TestAmend(t *testing.T) {
 				t.Fatal(err)
 			}
 			holds(tt.after)
-			if err := undo(); err != nil {
+			if err := errors.Join(os.WriteFile(file+".lock", nil, 0o644), undo()); err != nil {
 				t.Fatal(err)
 			}
 			holds(tt.before)
+			if _, err := os.Stat(file + ".lock"); err == nil {
+				t.Error("what was not there stays")
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("%v %v", info, err)
+			}
 		})
 	}
 }
