@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
@@ -90,7 +89,13 @@ func (c *checker) head() {
 
 // date checks a day such as 2026-11-21.
 func (c *checker) date(place, what, day string) {
-	if t, err := time.Parse(time.DateOnly, day); err != nil || t.Year() < 2007 || t.Year() > 2099 {
+	var y, m, d int
+	n, _ := fmt.Sscanf(day, "%4d-%2d-%2d", &y, &m, &d)
+	days := []int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+	if y%4 == 0 {
+		days[1] = 29
+	}
+	if n != 3 || len(day) != 10 || y < 2007 || y > 2099 || m < 1 || m > 12 || d < 1 || d > days[m-1] {
 		c.fault(place, "%s: %q is not a day such as 2026-11-21", what, text.Cut(day, 60))
 	}
 }
