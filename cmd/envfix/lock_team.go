@@ -90,12 +90,15 @@ func lockTargets(facts, pairs []string) ([]lock.Target, error) {
 // that the machine installs; nothing where no lock governs this directory, or where
 // there is no environment yet.
 func lockDrift(h machine.Machine, env string) []string {
-	held := probe.Held(probeOptions(env))
-	if held == nil || governing() == "" {
-		return nil
-	}
 	p, not := lockedFor(matrixFor(), h)
-	if not != nil {
+	if p == nil && not == nil {
+		return nil // and every file of the environment is not asked for
+	}
+	held := probe.Held(probeOptions(env))
+	switch {
+	case held == nil:
+		return nil
+	case not != nil:
 		return []string{not.Error()}
 	}
 	out := text.Each(say.Few(p.Packages.Drift(versions(held)).Lines(), 8, "and %d more"), func(line string) string {
