@@ -196,10 +196,10 @@ func compare(left, op, right string) bool {
 	case "===":
 		return left == right
 	}
-	v, err1 := version.ParsePython(left)
-	s, err2 := version.ParseSpecifier(op + right)
-	if err1 == nil && err2 == nil {
-		return s.Admits(v)
+	if v, err := version.ParsePython(left); err == nil {
+		if s, err := version.ParseSpecifier(op + right); err == nil {
+			return s.Admits(v)
+		}
 	}
 	c := strings.Compare(left, right)
 	return map[string]bool{"==": c == 0, "!=": c != 0, "<": c < 0, ">": c > 0, "<=": c <= 0, ">=": c >= 0, "~=": c >= 0}[op]

@@ -30,7 +30,7 @@ func (p *python) version() pep440.Version {
 // ParsePython reads a PEP 440 version. A local label is refused: it is an
 // identity, split off by [SplitLocal] first.
 func ParsePython(s string) (Python, error) {
-	if s == "" || len(s) > 80 || strings.Contains(s, "+") {
+	if s == "" || len(s) > 80 || strings.Contains(s, "+") || !strings.Contains("0123456789vV \t", s[:1]) {
 		return Python{}, fmt.Errorf("%q is not a Python version (PEP 440)", text.Cut(s, 60))
 	}
 	if _, plain := plainRelease(s); plain {
@@ -187,6 +187,9 @@ func TrustSpecifier(s string) Specifier {
 }
 
 func namesPreRelease(spec string) bool {
+	if !strings.ContainsAny(spec, "abcdeprvABCDEPRV") {
+		return false // alpha, beta, c, dev, pre, preview and rc are all its names
+	}
 	for part := range strings.SplitSeq(spec, ",") {
 		v, err := pep440.Parse(strings.TrimLeft(strings.TrimSpace(part), "=<>!~ "))
 		if err == nil && v.IsPreRelease() {
