@@ -128,6 +128,18 @@ func TestProbeCounts(t *testing.T) {
 	}
 }
 
+// TestFirstBatches: where no worker starts, an epoch's first batch is waited for like any
+// other, so that short epochs hide nothing.
+func TestFirstBatches(t *testing.T) {
+	clock := "import itertools, torch, _envfix_look, _envfix_probe as P\n_envfix_look.end()\nP.now = itertools.count(1).__next__\n" // each wait takes one
+	for workers, want := range map[string]uint64{"0": 23, "2": 21} {
+		r := runProbed(t, clock+strings.Replace(train, "batch_size=8", "batch_size=8, num_workers="+workers, 1))
+		if got := r.page[wLoad]; got != want || r.stderr != "" {
+			t.Errorf("%s workers: %d of 24 waits, want %d\n%s", workers, got, want, r.stderr)
+		}
+	}
+}
+
 // TestBurstByHand: the reads of a loop that updates its parameters itself are counted too,
 // once no optimizer can come any more.
 func TestBurstByHand(t *testing.T) {

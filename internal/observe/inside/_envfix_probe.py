@@ -236,6 +236,8 @@ def install(t, loader):
             f = sys._getframe(2)
             S["next"] = f.f_code, f.f_lineno  # a look finds the thread there between two steps, whatever ran before
             C[EPOCHS] += b is not None  # that began: who counts the batches, as Lightning does, never asks for the one after the last
+            if b is not None and C[EPOCHS] > 1 and not getattr(it, "_num_workers", 1):  # no worker starts: it is a batch like the others
+                C[LOAD] += dt
         else:
             C[LOAD] += dt
             C[LOAD_HIST + dt.bit_length()] += 1

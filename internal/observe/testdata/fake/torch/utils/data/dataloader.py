@@ -7,6 +7,7 @@ class _DatasetKind:
 class _BaseDataLoaderIter:
     def __init__(self, loader):
         _DatasetKind.create_fetcher()
+        self._num_workers = loader.num_workers
         self._dataset, self.loader, self._num_yielded, self.it = loader.dataset, loader, 0, iter(range(0, len(loader.dataset), loader.batch_size))
 
     def __iter__(self):
