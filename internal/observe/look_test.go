@@ -126,6 +126,22 @@ print(said)
 	}
 }
 
+// TestCollectionLine: a collection that a library's objects start is told by the job's line.
+func TestCollectionLine(t *testing.T) {
+	r := runProbed(t, `
+import itertools, torch, _envfix_look as K, _envfix_probe as P
+K.end()
+P.cpu = itertools.count(0, 2000000).__next__
+g = {"__name__": "networkx"}
+exec(compile("def add(f):\n  f('start', {})\n  f('stop', {})", "/v/site-packages/x.py", "exec"), g)
+g["add"](K.on_gc)
+print(list(K.L["gc_lines"]))
+`)
+	if want := "['<stdin>:7']\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestMeant: a line says by the name of its result what it is for, and a file that is
 // written by its own.
 func TestMeant(t *testing.T) {
@@ -190,6 +206,28 @@ told = [s for s in seen if s[0] == "data" and s[2] == 4 and s[3].startswith("par
 print(len(told) > len(seen) // 2, told[:1], seen[:3])
 `)
 	if !strings.HasPrefix(r.stdout, "True") || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}
+
+// TestSleepsForThreads: a loop that sleeps while it collates, or in a backward pass that
+// no GPU computes, sleeps for the GIL that another thread holds; one that loads may read.
+func TestSleepsForThreads(t *testing.T) {
+	r := runProbed(t, `
+import threading, torch, _envfix_look as K
+K.end()
+for _ in range(2): threading.Thread(target=threading.Event().wait, daemon=True).start()
+K.frames, K.slept, K.beside = lambda: [None], lambda dt: dt, lambda s: ("python", "t.py", 1, "f", "g")
+for cuda in (False, True):
+    torch.cuda.is_initialized = lambda: cuda
+    for part in ("collate", "backward", "item"):
+        K.L["sums"], K.L["pending"], K.L["model"] = {}, {}, True
+        K.spot = lambda *a: (part, "t.py", 2, "f", "g")
+        K.look()
+        print(part, cuda, *sorted({k[0] for k, v in K.L["sums"].items() if v[0]}))
+`)
+	want := "collate False python\nbackward False python\nitem False item\ncollate True python\nbackward True backward\nitem True item\n"
+	if r.stdout != want || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }

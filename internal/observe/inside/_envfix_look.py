@@ -12,7 +12,7 @@ CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PREC
 OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
 ITEMS = ("__getitem__", "__getitems__", "<listcomp>", "__next__")  # what fetch calls for samples; it calls collate for a batch
 WRAPS = ("Compose", "Sequential", "_call_impl", "_wrapped_call_impl", "<lambda>", "_compile_bytecode")
-OVER, STEP, WAITS = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy"), ("data", "between", "forward", "optimizer")
+OVER, STEP, WAITS = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy"), ("data", "between", "forward", "optimizer", "collate", "sampler")
 # What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
 PLACES = [(k, tuple(names.split())) for k, names in (
     ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
@@ -255,9 +255,9 @@ def on_gc(phase, info):
         if phase == "start":
             L["gc_at"], L["gc_since"] = P.cpu(), P.now()  # of the processor: in a crowd the collector waits for one like everybody
             return
-        dt, f = P.cpu() - L.get("gc_at", P.cpu()), sys._getframe(1)
-        if f and dt > 1000000:
-            k = f.f_code.co_filename, f.f_lineno
+        dt = P.cpu() - L.get("gc_at", P.cpu())
+        if dt > 1000000:
+            k = P.line(2, True)
             L["gc_lines"][k] = L["gc_lines"].get(k, 0) + dt // 1000
             L["gc_times"] += 1
         L["gc_since"] = 0
@@ -356,10 +356,11 @@ def look():
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
     asleep = slept(dt) if not L["worker"] and _thread._count() > 1 else 0
+    waits = s and (s[0] in WAITS or s[0] == "backward" and not P.torch.cuda.is_initialized())  # a GPU's backward pass runs in a thread of torch's
     if s and s[0] in STEP and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
         L["model"] = True
         return begin()
-    for s, dt in [(beside(s), asleep), (s, dt - asleep)] if asleep and s and s[0] in WAITS else [(s, dt)] if s else []:
+    for s, dt in [(beside(s), asleep), (s, dt - asleep)] if asleep and waits else [(s, dt)] if s else []:
         got = into.setdefault(s, [0, 0])
         got[0], got[1] = got[0] + dt, got[1] + dt * dt
     L["since"] += 0 if s else dt
@@ -377,12 +378,12 @@ def tell():
     top = sorted(sums.items(), key=lambda p: -p[1][0])
     for k, v in top:
         parts[k[0]] = parts.get(k[0], 0) + v[0]
-    seen, line = sum(parts.values()), max(L["gc_lines"].items(), key=lambda p: p[1], default=(("", 0), 0))[0]
+    seen, line = sum(parts.values()), max(L["gc_lines"].items(), key=lambda p: p[1], default=("", 0))[0]
     busy = [k for k, _ in top[:TOP]] + [next(k for k, _ in top if k[0] == p) for p in parts]
     made = [m for m in getattr(sys.modules.get("torch._dynamo.utils"), "get_compilation_metrics", list)()]
     last = next((m for m in reversed(made) if getattr(m, "recompile_reason", None)), None)
     P.event(where=dict(compiles=sum(bool(m.co_name) for m in made), compile_s=sum(getattr(m, "duration_us", 0) or 1e6 * (m.entire_frame_compile_time_s or 0) for m in made) / 1e6,
             compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
             reason=re.sub(r"\s*# .*|\n(?s:.*)", "", (last and last.recompile_reason or "").strip())[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"], gc_us=sum(L["gc_lines"].values()),
-            gc_at=P.named(*line) if line[1] and P.mine(line[0]) else "",
+            gc_at=line[-160:],
             top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))
