@@ -160,7 +160,7 @@ var walls = map[string][]string{
 	"golang.org/x/sys":                          {"internal/probe/gpu", "internal/probe/platform", "internal/proc", "internal/observe", "internal/system"},
 	"golang.org/x/net":                          {"internal/index", "internal/reach"},
 	"kernel.org/pub/linux/libs/security/libcap": {"internal/system"},
-	"golang.org/x/sync":                         {"internal/probe/sysroot", "internal/index", "internal/propose", "internal/team", "internal/fleet"},
+	"golang.org/x/sync":                         {"internal/probe/sysroot", "internal/index", "internal/team", "internal/fleet"},
 	"golang.org/x/tools":                        {"internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
