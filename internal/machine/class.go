@@ -65,13 +65,8 @@ func (m Machine) DriverVersion() string {
 }
 
 // NVIDIA are the compute capabilities of its NVIDIA GPUs.
-func (m Machine) NVIDIA() (sms []SM) {
-	for _, g := range m.GPUs {
-		if g.Vendor == NVIDIA {
-			sms = append(sms, g.SM)
-		}
-	}
-	return sms
+func (m Machine) NVIDIA() []SM {
+	return text.Each(xslices.Filter(m.GPUs, func(g GPU) bool { return g.Vendor == NVIDIA }), func(g GPU) SM { return g.SM })
 }
 
 // WindowsDriver reports whether its driver is one for Windows, as WSL's is.

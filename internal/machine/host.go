@@ -1,6 +1,14 @@
 package machine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/xslices"
+)
+
+// A lender is known by a sign: it has a name, and a way to a GPU.
+type lender struct{ sign, name, way string }
 
 // hosts lend machines, and a GPU comes with them or not: by a variable that the host sets.
 // One that runs within another stands before it. Sources: kaggle.com/docs/notebooks;
@@ -13,7 +21,7 @@ import "strings"
 // Azure Pipelines, predefined variables; slurm.schedmd.com, sbatch, --gres; PBS Professional,
 // qsub, ngpus; IBM Spectrum LSF, bsub -gpu; jupyterhub.readthedocs.io, spawners;
 // kubernetes.io, schedule GPUs.
-var hosts = []struct{ variable, name, way string }{
+var hosts = []lender{
 	{"KAGGLE_KERNEL_RUN_TYPE", "Kaggle notebook", "Settings → Accelerator gives it one, in a new session"},
 	{"COLAB_RELEASE_TAG", "Colab runtime", "Runtime → Change runtime type gives one; what was installed is gone then"},
 	{"CODESPACES", "codespace", otherMachine},
@@ -43,7 +51,7 @@ const otherMachine = "`envfix plan --gpu NAME --driver VERSION` plans for a mach
 // clouds name their machines in the firmware, as Platform.Product tells it. Sources:
 // docs.aws.amazon.com/ec2, instance types; cloud.google.com/compute/docs/gpus;
 // learn.microsoft.com/azure, sizes for GPUs.
-var clouds = []struct{ product, name, way string }{
+var clouds = []lender{
 	{"Amazon EC2", "instance of Amazon EC2", "stop it and change its type: those of G and P have one"},
 	{"Google Compute Engine", "instance of Google Cloud", "stop it and add a GPU, or change its machine type: those of A2, A3, A4, G2 and G4 have one"},
 	{"Microsoft Azure", "virtual machine of Azure", "resize it: the sizes of N have one"},
@@ -51,26 +59,15 @@ var clouds = []struct{ product, name, way string }{
 
 // IsHost says whether a host sets the variable name on the machines that it lends.
 func IsHost(name string) bool {
-	for _, h := range hosts {
-		if h.variable == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(hosts, func(l lender) bool { return l.sign == name })
 }
 
 // Lent is what m is where a host lends it without a GPU, and how it gets one there; "" it
 // is nothing of the kind, or nothing says so.
 func (m Machine) Lent() (name, way string) {
-	for _, h := range hosts {
-		if m.Env[h.variable] != "" {
-			return h.name, h.way
-		}
+	by, ok := xslices.Find(hosts, func(l lender) bool { return m.Env[l.sign] != "" })
+	if !ok {
+		by, _ = xslices.Find(clouds, func(l lender) bool { return strings.HasPrefix(m.Platform.Product, l.sign) })
 	}
-	for _, c := range clouds {
-		if strings.HasPrefix(m.Platform.Product, c.product) {
-			return c.name, c.way
-		}
-	}
-	return "", ""
+	return by.name, by.way
 }
