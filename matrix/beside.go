@@ -271,11 +271,6 @@ func (m *Matrix) Unread(name string, spec version.Specifier) bool {
 
 // KnownNames are the real names of the list, for suggestions.
 func (m *Matrix) KnownNames() []string {
-	var out []string
-	for _, k := range m.Known {
-		if k.Meant == "" {
-			out = append(out, k.Names...)
-		}
-	}
-	return out
+	real := xslices.Filter(m.Known, func(k Known) bool { return k.Meant == "" })
+	return slices.Concat(text.Each(real, func(k Known) []string { return k.Names })...)
 }

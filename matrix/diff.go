@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"envfix/internal/text"
 )
 
 // A Change is one difference between two matrices: a row that came or went, or a
@@ -80,11 +82,9 @@ type diffRow struct {
 }
 
 func releaseRows(m *Matrix) []diffRow {
-	var rows []diffRow
-	for _, r := range m.Releases {
-		rows = append(rows, diffRow{"torch " + r.Torch.String(), fieldTexts(reflect.ValueOf(*r), nil)})
-	}
-	return rows
+	return text.Each(m.Releases, func(r *Release) diffRow {
+		return diffRow{"torch " + r.Torch.String(), fieldTexts(reflect.ValueOf(*r), nil)}
+	})
 }
 
 func buildRows(m *Matrix) []diffRow {

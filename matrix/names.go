@@ -229,12 +229,8 @@ func withinModel(q, n []string) bool {
 	if len(q) == 0 || !slices.ContainsFunc(q, func(w string) bool { return !isLine(w) && !isBoard(w) }) {
 		return false
 	}
-	for _, w := range n {
-		if !slices.Contains(q, w) && !isLine(w) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(q, func(w string) bool { return !slices.Contains(n, w) })
+	return !slices.ContainsFunc(n, func(w string) bool { return !slices.Contains(q, w) && !isLine(w) }) &&
+		!slices.ContainsFunc(q, func(w string) bool { return !slices.Contains(n, w) })
 }
 
 // withinPro: as withinModel, with PRO left out: "RTX 4500" is RTX PRO 4500.
