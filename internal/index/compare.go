@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -128,12 +129,8 @@ func (t *Torch) tagClash() string {
 // comparePin compares a version of a row with the requirement for it. A wheel
 // that bundles the library requires nothing, which proves nothing.
 func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
-	var names []string
-	for _, r := range t.Meta.Requires {
-		if ofProject(r.Name, project) {
-			names = append(names, r.Name)
-		}
-	}
+	ours := xslices.Filter(t.Meta.Requires, func(r pep508.Requirement) bool { return ofProject(r.Name, project) })
+	names := text.Each(ours, func(r pep508.Requirement) string { return r.Name })
 	pin := t.Meta.Pin(t.Env(), names...)
 	switch {
 	case pin == "" && field == "toolkit":

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"envfix/internal/lazy"
+	"envfix/internal/pep508"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -213,12 +214,8 @@ func differences(m *matrix.Matrix, b *matrix.Build, t *Torch, libraries, pins ma
 
 // toolkitExtras are the parts of cuda-toolkit[cublas,cudart,…] that are asked for.
 func toolkitExtras(t *Torch) []string {
-	for _, r := range t.Meta.Requires {
-		if r.Name == "cuda-toolkit" && t.Env().Admits(r.Marker) {
-			return r.Extras
-		}
-	}
-	return nil
+	r, _ := xslices.Find(t.Meta.Requires, func(r pep508.Requirement) bool { return r.Name == "cuda-toolkit" && t.Env().Admits(r.Marker) })
+	return r.Extras
 }
 
 // addPython widens a row's Pythons by one that there is a wheel for.

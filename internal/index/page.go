@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -169,12 +170,8 @@ func (p *page) html(body []byte) error {
 
 // attribute is the value of a tag's attribute; the first of a name counts.
 func attribute(tag html.Token, name string) (value string, found bool) {
-	for _, a := range tag.Attr {
-		if a.Namespace == "" && a.Key == name {
-			return a.Val, true
-		}
-	}
-	return "", false
+	a, found := xslices.Find(tag.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == name })
+	return a.Val, found
 }
 
 // link keeps the file that <a href=…>text</a> stands for.

@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
+
+	"envfix/internal/xslices"
 )
 
 // tailSize is what is read from the end of a wheel first: enough for the end of
@@ -101,12 +103,10 @@ func (w *Wheel) MemberSize(name string) int64 {
 
 // distInfo returns the member of that name in the wheel's .dist-info directory.
 func (w *Wheel) distInfo(name string) (string, bool) {
-	for _, n := range w.names {
-		if dir, base, ok := strings.Cut(n, "/"); ok && base == name && strings.HasSuffix(dir, ".dist-info") {
-			return n, true
-		}
-	}
-	return "", false
+	return xslices.Find(w.names, func(n string) bool {
+		dir, base, _ := strings.Cut(n, "/")
+		return base == name && strings.HasSuffix(dir, ".dist-info")
+	})
 }
 
 func (w *Wheel) span(ctx context.Context, offset, n int64) ([]byte, error) {
