@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -85,13 +87,9 @@ func (a *Answer) Builds(among []pep508.Requirement) (pinned []string) {
 
 // Pins are the versions that the installer is held to: all that uv found but torch's own
 // family and the libraries of CUDA, of which the build decides and the matrix chooses it.
-func (a *Answer) Pins() (pins []string) {
-	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
-		if !family(name) && !ofBuild(name) {
-			pins = append(pins, name+"=="+a.Versions[name])
-		}
-	}
-	return pins
+func (a *Answer) Pins() []string {
+	names := xslices.Filter(slices.Sorted(maps.Keys(a.Versions)), func(name string) bool { return !family(name) && !ofBuild(name) })
+	return text.Each(names, func(name string) string { return name + "==" + a.Versions[name] })
 }
 
 // ofBuild reports whether the build of torch decides the version of a package.

@@ -293,13 +293,11 @@ func (l *Loop) refused(ctx context.Context, c *course, best *resolver.Choice, er
 }
 
 // pinned are the packages beyond torch's family of which a request names one version.
-func (l *Loop) pinned(a *Answer, r resolver.Request) (names []string) {
-	for _, q := range r.Requirements {
-		if strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python) {
-			names = append(names, q.Name)
-		}
-	}
-	return names
+func (l *Loop) pinned(a *Answer, r resolver.Request) []string {
+	exact := xslices.Filter(r.Requirements, func(q pep508.Requirement) bool {
+		return strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python)
+	})
+	return text.Each(exact, func(q pep508.Requirement) string { return q.Name })
 }
 
 // clear deals with what uv names: it reports whether another call may go further.
