@@ -14,6 +14,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // asked is what a call wishes for beside the wishes that are written down, and the input
@@ -234,21 +235,11 @@ func (t *Team) besideLock(q pep508.Requirement, dir string) (string, error) {
 // wished parses everything that is asked for: always says what of it is not of a group
 // alone.
 func wished(in lock.Input) (all, always []pep508.Requirement, err error) {
-	texts := slices.Clone(in.Requirements)
-	for _, s := range in.Sources {
-		texts = append(texts, s.Requirements...)
-	}
+	texts := slices.Concat(in.Requirements, slices.Concat(text.Each(in.Sources, func(s lock.Source) []string { return s.Requirements })...))
 	if always, err = describe.Requirements(texts); err != nil {
 		return nil, nil, err
 	}
-	var grouped []string
-	for _, g := range in.Groups {
-		for _, text := range g.Requirements {
-			if !slices.Contains(texts, text) && !slices.Contains(grouped, text) {
-				grouped = append(grouped, text)
-			}
-		}
-	}
-	more, err := describe.Requirements(grouped)
+	grouped := xslices.Once(text.Each(in.Groups, func(g lock.Group) []string { return g.Requirements })...)
+	more, err := describe.Requirements(slices.DeleteFunc(grouped, func(line string) bool { return slices.Contains(texts, line) }))
 	return slices.Concat(always, more), always, err
 }

@@ -83,7 +83,7 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 		}
 		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
 		bad.Details = text.Each(faults, lock.Mismatch.String)
-		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), elsewhereHint(h, p)...)
+		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), elsewhereHint(h, *p)...)
 		return nil, "", bad
 	}
 	p, why, err := l.Pick(h, f.OtherDriver)
@@ -95,19 +95,15 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if p, _, err := l.Pick(h, true); err == nil {
 		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
-	var all []*lock.Profile
-	for i := range l.Profiles {
-		all = append(all, &l.Profiles[i])
-	}
-	bad.Hints = append(append(bad.Hints, elsewhereHint(h, all...)...), "`envfix plan --no-lock` shows what this machine could run",
+	bad.Hints = append(append(bad.Hints, elsewhereHint(h, l.Profiles...)...), "`envfix plan --no-lock` shows what this machine could run",
 		"`envfix lock target add NAME=\"…\"` adds a kind of machine")
 	return nil, "", bad
 }
 
 // elsewhereHint is how who has no GPU, or no driver, here asks for the machine that has it,
 // where that could run what is installed here.
-func elsewhereHint(h machine.Machine, profiles ...*lock.Profile) []string {
-	here := slices.ContainsFunc(profiles, func(p *lock.Profile) bool { return p.Match.OS == h.Platform.OS && p.Match.GPU != "" })
+func elsewhereHint(h machine.Machine, profiles ...lock.Profile) []string {
+	here := slices.ContainsFunc(profiles, func(p lock.Profile) bool { return p.Match.OS == h.Platform.OS && p.Match.GPU != "" })
 	if !here || len(h.GPUs) > 0 && (h.Driver != nil || h.GPUs[0].Vendor != machine.NVIDIA) {
 		return nil
 	}
