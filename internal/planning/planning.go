@@ -14,6 +14,8 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -197,11 +199,8 @@ func (q Question) request() resolver.Request {
 	if t.Held == nil || t.Fresh && !t.InPlace {
 		return r
 	}
-	r.Companions = nil
-	for _, d := range t.Held.Dists {
-		if slices.Contains(resolver.Companions(), d.Name) && !slices.Contains(t.Drop, d.Name) {
-			r.Companions = append(r.Companions, d.Name)
-		}
-	}
+	r.Companions = xslices.Filter(text.Each(t.Held.Dists, func(d machine.HeldDist) string { return d.Name }), func(name string) bool {
+		return slices.Contains(resolver.Companions(), name) && !slices.Contains(t.Drop, name)
+	})
 	return r
 }

@@ -10,6 +10,8 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 const fromPlace = "%q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read"
@@ -33,12 +35,8 @@ func (p *Project) Repositories() (out []string) {
 			out = append(out, k.Where)
 		}
 	}
-	for _, q := range p.Requirements {
-		if ofGit(q.URL) {
-			out = append(out, q.Line())
-		}
-	}
-	return out
+	of := xslices.Filter(p.Requirements, func(q pep508.Requirement) bool { return ofGit(q.URL) })
+	return append(out, text.Each(of, pep508.Requirement.Line)...)
 }
 
 // Indexed are the requirements that come from no repository.
