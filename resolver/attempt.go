@@ -46,12 +46,7 @@ func (s *problem) builds(f func(*matrix.Build)) {
 
 // passes reports whether every rule lets a build through.
 func (q *attempt) passes(b *matrix.Build) bool {
-	for i := range rules {
-		if rules[i].refuses(q, b) != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rules, func(r rule) bool { return r.refuses(q, b) != nil })
 }
 
 // refusals returns every rule's word against a build, in the order of the rules.

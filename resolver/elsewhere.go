@@ -79,12 +79,11 @@ func matchCUDA(list []string, b *matrix.Build) string {
 		return ""
 	}
 	label, major := "cu"+strings.ReplaceAll(b.CUDA.MajorMinor(), ".", ""), fmt.Sprint(b.CUDA.Major())
-	for _, c := range list {
-		if c == label || c == major {
-			return c
-		}
+	if len(list) == 0 {
+		return label
 	}
-	return say.If(len(list) == 0, label)
+	c, _ := xslices.Find(list, func(c string) bool { return c == label || c == major })
+	return c
 }
 
 func abiOf(b *matrix.Build) string {

@@ -21,9 +21,7 @@ func (s advice) finish(o *outcome) *Resolution {
 	o.Warnings = append(o.Warnings, s.p.warnings...)
 	switch {
 	case o.build != nil:
-		for _, w := range o.q.words(o.build) {
-			o.Reasons = append(o.Reasons, Reason{Rule: w.Rule, Text: w.Text, Source: w.Source})
-		}
+		o.Reasons = append(o.Reasons, text.Each(o.q.words(o.build), func(w Word) Reason { return Reason{Rule: w.Rule, Text: w.Text, Source: w.Source} })...)
 		o.Warnings = slices.Concat(s.newerElsewhere(o), o.Warnings, o.q.remarks().remarks(o.build))
 		o.Warnings = append(o.Warnings, s.p.vendors().leftToOthers(o.q)...)
 		o.HeldBack = o.q.heldBack(o.build)
@@ -71,23 +69,16 @@ func (q *attempt) candidates() []candidate {
 		}
 		lists[at] = append(lists[at], c)
 	})
-	for _, list := range lists {
-		if len(list) > 0 {
-			return list
-		}
-	}
-	return nil
+	list, _ := xslices.Find(lists[:], func(list []candidate) bool { return len(list) > 0 })
+	return list
 }
 
 // why says why nothing passes: one refusal per candidate, newest first.
 func (q *attempt) why() []Reason {
 	const most = 4
 	list := q.candidates()
-	var all [][]Reason
-	var builds []*matrix.Build
-	for _, c := range list {
-		all, builds = append(all, c.rs), append(builds, c.b)
-	}
+	all := text.Each(list, func(c candidate) []Reason { return c.rs })
+	builds := text.Each(list, func(c candidate) *matrix.Build { return c.b })
 	if slices.ContainsFunc(all, func(rs []Reason) bool { return weight(weightiest(rs).Rule) < weight("gpu-code") }) { // else none would run alone
 		if r, ok := q.refusedByAll(builds); ok {
 			return []Reason{r}
