@@ -37,12 +37,7 @@ func (d Machine) Override(h *machine.Machine) error {
 	if d.OS == "" && !d.Whole && windowsText().MatchString(strings.TrimSpace(d.Driver)) {
 		d.OS = "windows" // no other system writes a driver so
 	}
-	for _, override := range []func(*machine.Machine) error{d.overrideOS, d.overrideArch, d.overrideLibc, d.overrideGPUs, d.overrideDriver} {
-		if err := override(h); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(d.overrideOS(h), d.overrideArch(h), d.overrideLibc(h), d.overrideGPUs(h), d.overrideDriver(h))
 }
 
 // systems are the words for a system that people write, and what they mean.

@@ -121,12 +121,7 @@ func vendorOf(g GPU) string {
 
 // check refuses what no machine can be. Its error names the field.
 func (m *Machine) check() error {
-	for _, f := range []func() error{m.checkSizes, m.checkPlatform, m.checkGPUs, m.checkUse, m.checkDriver, m.checkSoftware, m.DriverPackages.check} {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(m.checkSizes(), m.checkPlatform(), m.checkGPUs(), m.checkUse(), m.checkDriver(), m.checkSoftware(), m.DriverPackages.check())
 }
 
 func (m *Machine) checkSizes() error {
@@ -152,26 +147,16 @@ func (m *Machine) checkSizes() error {
 
 func (m *Machine) checkPlatform() error {
 	p := m.Platform
-	if err := oneOf("platform.os", p.OS, "linux", "windows", "macos"); err != nil {
-		return err
-	}
+	var arch, libc error
 	if !plainWord().MatchString(p.Arch) || len(p.Arch) > 32 {
-		return fmt.Errorf("platform.arch: %q is not an architecture such as x86_64 or aarch64", text.Cut(p.Arch, 60))
+		arch = fmt.Errorf("platform.arch: %q is not an architecture such as x86_64 or aarch64", text.Cut(p.Arch, 60))
 	}
 	if p.Libc != nil {
-		if err := oneOf("platform.libc.kind", p.Libc.Kind, "glibc", "musl"); err != nil {
-			return err
-		}
+		libc = oneOf("platform.libc.kind", p.Libc.Kind, "glibc", "musl")
 	}
-	if p.Environment != "" {
-		if err := oneOf("platform.environment", p.Environment, Bare, WSL2, Container, ContainerBuild, Jetson, HPCLogin); err != nil {
-			return err
-		}
-	}
-	if m.Privilege != "" {
-		return oneOf("privilege", m.Privilege, "root", "sudo", "none")
-	}
-	return nil
+	return cmp.Or(oneOf("platform.os", p.OS, "linux", "windows", "macos"), arch, libc,
+		noneOr("platform.environment", p.Environment, Bare, WSL2, Container, ContainerBuild, Jetson, HPCLogin),
+		noneOr("privilege", m.Privilege, "root", "sudo", "none"))
 }
 
 func (m *Machine) checkGPUs() error {
@@ -215,10 +200,7 @@ func (m *Machine) checkDriver() error {
 			return fmt.Errorf("driver: %s is not the version of an NVIDIA driver such as 580.95.05", v)
 		}
 	}
-	if d.KernelModule != "" {
-		return oneOf("driver.kernel_module", d.KernelModule, "open", "proprietary")
-	}
-	return nil
+	return noneOr("driver.kernel_module", d.KernelModule, "open", "proprietary")
 }
 
 // ParseDriver reads the version of an NVIDIA driver, such as 580.95.05. Its error
@@ -269,6 +251,14 @@ func (m *Machine) checkSoftware() error {
 		}
 	}
 	return nil
+}
+
+// noneOr is oneOf for what may be missing.
+func noneOr(field, got string, allowed ...string) error {
+	if got == "" {
+		return nil
+	}
+	return oneOf(field, got, allowed...)
 }
 
 func oneOf(field, got string, allowed ...string) error {
