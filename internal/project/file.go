@@ -3,6 +3,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -67,12 +68,7 @@ func projectPython(dir string) string {
 			return v
 		}
 	}
-	for _, name := range []string{"pyproject.toml", "setup.cfg", "setup.py"} {
-		if v := pythonOf(dir, name); v != "" {
-			return v
-		}
-	}
-	return ""
+	return cmp.Or(pythonOf(dir, "pyproject.toml"), pythonOf(dir, "setup.cfg"), pythonOf(dir, "setup.py"))
 }
 
 // pythonOf is what one file of a project's packaging demands of Python; "" nothing, or

@@ -365,12 +365,8 @@ func (w *Wish) Unfollowed() string {
 	if len(w.Arguments)+len(w.Files) > 0 || w.Dir != "" {
 		return ""
 	}
-	for _, name := range wishFiles {
-		if IsFile(name) {
-			return fmt.Sprintf("found %s: `envfix plan .` follows it, and so does `-r %s`", name, name)
-		}
-	}
-	return ""
+	name, found := xslices.Find(wishFiles, IsFile)
+	return say.If(found, fmt.Sprintf("found %s: `envfix plan .` follows it, and so does `-r %s`", name, name))
 }
 
 // OnlyFiles refuses a folder in which a pipe or a device has the name of a project's file:
