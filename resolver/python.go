@@ -10,6 +10,7 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -91,12 +92,7 @@ func (s *problem) pythons() []py {
 	slices.SortStableFunc(found, func(a, b py) int {
 		return cmp.Or(b.compare(a), boolInt(a.free)-boolInt(b.free)) // the ordinary build before the free-threaded one
 	})
-	for _, p := range s.cache.every() {
-		if s.projectAdmits(p) && !slices.Contains(found, p) {
-			found = append(found, p)
-		}
-	}
-	return found
+	return xslices.Once(found, xslices.Filter(s.cache.every(), s.projectAdmits))
 }
 
 // projectAdmits applies requires-python (">=3.11") or the content of a
