@@ -60,11 +60,7 @@ func needs(there *machine.Held, first []string) map[string]bool {
 			continue
 		}
 		out[open[0]] = true
-		for _, line := range there.Dists[i].Requires {
-			if q, err := pep508.Parse(line, ""); err == nil {
-				open = append(open, q.Name)
-			}
-		}
+		open = append(open, pep508.Names(pep508.Read(there.Dists[i].Requires, ""))...)
 	}
 	return out
 }

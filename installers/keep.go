@@ -11,7 +11,6 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/say"
-	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -96,7 +95,7 @@ func (b *builder) keepNothing(n int) string {
 // what cannot be left out because it is not there.
 func (b *builder) leavesOut() bool {
 	there := cmp.Or(b.t.Held, &machine.Held{})
-	asked := text.Each(b.r.Requirements, func(q pep508.Requirement) string { return q.Name })
+	asked := pep508.Names(b.r.Requirements)
 	less := false
 	for _, name := range b.t.Drop {
 		switch {

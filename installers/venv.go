@@ -149,11 +149,7 @@ func (b *builder) prove() {
 	}
 	if b.t.Amends() { // the others' files are those that proved themselves
 		v.Imports = []string{"torch"}
-		for _, line := range b.t.Adds {
-			if q, err := pep508.Parse(line, ""); err == nil {
-				v.Added = append(v.Added, q.Name)
-			}
-		}
+		v.Added = append(v.Added, pep508.Names(pep508.Read(b.t.Adds, ""))...)
 	}
 	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {

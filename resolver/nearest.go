@@ -239,7 +239,7 @@ func plural(reqs []pep508.Requirement) string {
 
 // askedNames are the packages other than torch that were named.
 func (s advice) askedNames() []string {
-	names := xslices.Once(text.Each(s.p.req.Requirements, func(r pep508.Requirement) string { return r.Name }))
+	names := xslices.Once(pep508.Names(s.p.req.Requirements))
 	return slices.DeleteFunc(names, func(name string) bool { return name == "torch" })
 }
 

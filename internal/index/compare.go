@@ -130,7 +130,7 @@ func (t *Torch) tagClash() string {
 // that bundles the library requires nothing, which proves nothing.
 func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
 	ours := xslices.Filter(t.Meta.Requires, func(r pep508.Requirement) bool { return ofProject(r.Name, project) })
-	names := text.Each(ours, func(r pep508.Requirement) string { return r.Name })
+	names := pep508.Names(ours)
 	pin := t.Meta.Pin(t.Env(), names...)
 	switch {
 	case pin == "" && field == "toolkit":

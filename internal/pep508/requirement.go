@@ -85,6 +85,21 @@ func Parse(written, from string) (Requirement, error) {
 	return r, r.parseSpec(rest)
 }
 
+// Read are the requirements that lines are; what is none is left out.
+func Read(lines []string, from string) (out []Requirement) {
+	for _, line := range lines {
+		if q, err := Parse(line, from); err == nil {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Names are those of requirements.
+func Names(of []Requirement) []string {
+	return text.Each(of, func(q Requirement) string { return q.Name })
+}
+
 // AsksFor reports whether a line of a list, with a comment behind it or without, asks for a
 // package, whose name is a normal one.
 func AsksFor(line, name string) bool {

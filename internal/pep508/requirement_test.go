@@ -1,6 +1,7 @@
 package pep508
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +97,12 @@ func TestAsksFor(t *testing.T) {
 		if got := AsksFor(line, "typing-extensions"); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
+	}
+}
+
+func TestReadNames(t *testing.T) {
+	of := Read([]string{"Typing.Extensions>=4", "-r other.txt", "", "torch"}, "a.txt")
+	if got := Names(of); !slices.Equal(got, []string{"typing-extensions", "torch"}) || of[1].From != "a.txt" {
+		t.Errorf("%v from %q", got, of[1].From)
 	}
 }

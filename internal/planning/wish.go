@@ -14,11 +14,7 @@ func Wished(w *plan.Wish, r resolver.Request) resolver.Request {
 		return r
 	}
 	if len(r.Requirements) == 0 {
-		for _, text := range w.Packages {
-			if q, err := pep508.Parse(text, ""); err == nil {
-				r.Requirements = append(r.Requirements, q)
-			}
-		}
+		r.Requirements = pep508.Read(w.Packages, "")
 	}
 	if r.Build+r.OnlyIndex+r.CUDA+r.Channel == "" && !r.CPU {
 		r.Build, r.OnlyIndex = w.Build, w.OnlyIndex

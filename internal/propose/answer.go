@@ -40,13 +40,8 @@ func (a *Answer) Judged(r resolver.Request) resolver.Request {
 }
 
 // others are requirements that nobody asked for, without what the matrix is not asked about.
-func (a *Answer) others(lines []string) (out []pep508.Requirement) {
-	for _, line := range lines {
-		if q, err := pep508.Parse(line, resolver.OfOthers); err == nil && !slices.Contains(a.Plain, q.Name) {
-			out = append(out, q)
-		}
-	}
-	return out
+func (a *Answer) others(lines []string) []pep508.Requirement {
+	return slices.DeleteFunc(pep508.Read(lines, resolver.OfOthers), func(q pep508.Requirement) bool { return slices.Contains(a.Plain, q.Name) })
 }
 
 // kept is what is asked for without what is set aside.

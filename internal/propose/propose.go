@@ -75,7 +75,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	}
 	look, seen := context.WithTimeout(ctx, mostTime/3)
 	indexed := xslices.Filter(r.Requirements, func(q pep508.Requirement) bool { return !family(q.Name) && q.URL == "" })
-	l.shelf.look(look, text.Each(indexed, func(q pep508.Requirement) string { return q.Name }))
+	l.shelf.look(look, pep508.Names(indexed))
 	seen()
 	if l.UV == "" {
 		return l.Unresolved(ctx, r, "uv is not here; `python3 -m pip install uv` brings it"), ctx.Err()
@@ -297,7 +297,7 @@ func (l *Loop) pinned(a *Answer, r resolver.Request) []string {
 	exact := xslices.Filter(r.Requirements, func(q pep508.Requirement) bool {
 		return strings.HasPrefix(q.Spec.String(), "==") && !family(q.Name) && q.URL == "" && l.admits(q.Marker, a.Python)
 	})
-	return text.Each(exact, func(q pep508.Requirement) string { return q.Name })
+	return pep508.Names(exact)
 }
 
 // clear deals with what uv names: it reports whether another call may go further.

@@ -8,7 +8,6 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/team"
-	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
@@ -46,7 +45,7 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 		return a
 	}
 	a.Python = pythons[0]
-	names := text.Each(r.Requirements, func(q pep508.Requirement) string { return q.Name })
+	names := pep508.Names(r.Requirements)
 	l.build(ctx, a, r, names, nil, true)
 	l.tell(ctx, a, r)
 	for _, q := range r.Requirements {
