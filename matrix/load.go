@@ -156,6 +156,7 @@ var notOurs = map[string]bool{
 	"classes.yaml":           true,
 	"xids.yaml":              true,
 	"limits.yaml":            true,
+	"installers.yaml":        true,
 	"causes.yaml":            true,
 	WheelsFile:               true,
 }

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/know"
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/reach"
 	"envfix/internal/say"
 	"envfix/internal/system"
 )
@@ -22,10 +24,9 @@ func fromInstaller(title string, e *system.ExitError, log string) *fail.Error {
 	out.Details = e.Tail
 	if e.By != "" {
 		out.Hints[0] = fromSignal(e.By)
-	} else if i := slices.IndexFunc(faults, func(f fault) bool { return contains(text, f.words) }); i >= 0 {
-		f := faults[i]
-		out.Code, out.Again, out.Hints[0] = cmp.Or(f.code, fail.Failed), f.again, f.hint
-		out.Text += say.With(": ", f.what, "")
+	} else if f := know.Embedded().Fault(text); f != nil {
+		out.Code, out.Again, out.Hints[0] = cmp.Or(f.Exit, fail.Failed), f.Again, cmp.Or(f.Hint, reach.NetworkHint)
+		out.Text += say.With(": ", f.What, "")
 	}
 	if log != "" {
 		out.Hints = append(out.Hints, fmt.Sprintf("its whole output is in %s", log))
@@ -105,8 +106,4 @@ func (r *run) fullest() (out []string) {
 		}
 	}
 	return out
-}
-
-func contains(text string, words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }

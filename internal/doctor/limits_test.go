@@ -51,7 +51,7 @@ func TestBadLimits(t *testing.T) {
 		"limits:\n- id: x\n  since: '2.0'\n  source: a\n":                                       "unknown key since",
 	} {
 		fsys := fstest.MapFS{"limits.yaml": {Data: []byte("format: 1\n" + text)}}
-		for _, name := range []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "rules_torch.yaml", "rules_machine.yaml", "rules_containers.yaml", "rules_environment.yaml", "rules_around.yaml", "readers_torch.yaml", "readers_around.yaml", "classes.yaml", "xids.yaml"} {
+		for _, name := range []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "rules_torch.yaml", "rules_machine.yaml", "rules_containers.yaml", "rules_environment.yaml", "rules_around.yaml", "readers_torch.yaml", "readers_around.yaml", "installers.yaml", "classes.yaml", "xids.yaml"} {
 			b, err := data.FS.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ type form struct {
 	Classes  []*Class
 	Rules    []*Rule
 	Readers  []*Reader
+	Faults   []*Fault
 	Index    Index
 }
 
@@ -33,7 +34,7 @@ func Compile(fsys fs.FS) ([]byte, error) {
 		return nil, err
 	}
 	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes, Rules: k.Rules,
-		Readers: k.Readers, Index: newIndex(newScanner(k).expressions())}
+		Readers: k.Readers, Faults: k.Faults, Index: newIndex(newScanner(k).expressions())}
 	f.Checks = append(f.Checks, text.Each(k.Order, func(id string) *Check { return k.Checks[id] })...)
 	sum := sha256.New()
 	for _, kind := range kinds {
@@ -90,7 +91,7 @@ func Decode(blob string) (*Knowledge, error) {
 		return nil, err
 	}
 	k := &Knowledge{Checks: make(map[string]*Check, len(f.Checks)), Messages: f.Messages, Clues: f.Clues,
-		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, Rules: f.Rules, Readers: f.Readers, index: f.Index}
+		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, Rules: f.Rules, Readers: f.Readers, Faults: f.Faults, index: f.Index}
 	for _, c := range f.Checks {
 		k.Checks[c.ID] = c
 		k.Order = append(k.Order, c.ID)

@@ -119,6 +119,7 @@ type Knowledge struct {
 	Classes  []*Class
 	Rules    []*Rule
 	Readers  []*Reader
+	Faults   []*Fault // of installers
 	Printed  *Catalogue // what programs print; nil in the form without it
 
 	index   Index // of the compiled knowledge
@@ -145,6 +146,7 @@ var kinds = []struct {
 	{"rules_around.yaml", ofRule, (*Knowledge).addRule},
 	{"readers_torch.yaml", ofReader, (*Knowledge).addReader},
 	{"readers_around.yaml", ofReader, (*Knowledge).addReader},
+	{"installers.yaml", "words what hint exit again", (*Knowledge).addFault},
 	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
 }
 
