@@ -47,7 +47,7 @@ func Locked(m *matrix.Matrix, h machine.Machine, r resolver.Request, l LockedPro
 	t.Manager = cmp.Or(t.Manager, r.Manager)
 	if t.Manager == "" && l.withoutUV(h) {
 		t.Manager = "pip"
-		res.Warnings = append(res.Warnings, "pip installs: uv is not here, and the bundle brings none for this machine")
+		res.Warnings = append(res.Warnings, "pip installs: uv is not here, and the bundle brings none for the machine")
 	}
 	t.Manager = cmp.Or(t.Manager, managers.Usual)
 	installs, ok := byManager[t.Manager].(wheelTool)
@@ -178,7 +178,7 @@ func (b *builder) fromSource(exe string, l LockedProfile, fetch func(string) str
 		b.add(plan.Step{
 			ID:    "build-files",
 			Title: "write the hashes of the source distributions",
-			Why:   "there is no wheel of " + strings.Join(names, ", ") + " for this machine",
+			Why:   "there is no wheel of " + strings.Join(names, ", ") + " for the machine",
 			Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)},
 		})
 		b.add(plan.Step{

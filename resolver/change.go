@@ -84,9 +84,9 @@ func (s chooser) upgradeDriver(gpus []machine.GPU, d driver) *outcome {
 	o := &outcome{q: q, build: build}
 	o.Decision, o.Then, o.Driver = UpgradeDriver, q.choice(build), q.onto(upgrade, b, build)
 	s.fallback(o, gpus, d)
-	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what fits needs driver %s or newer; here is %s", o.Driver.Minimum, driverText(d))}}
+	o.Reasons = []Reason{{Rule: "driver-floor", Text: fmt.Sprintf("what fits needs driver %s or newer; there is %s", o.Driver.Minimum, driverText(d))}}
 	if p := s.p.req.Policy; p != nil && d.version.Less(p.leastDriver()) {
-		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; here is %s",
+		o.Reasons = []Reason{{Rule: "policy", Text: fmt.Sprintf("the team's policy asks for driver branch %d or newer; there is %s",
 			p.Driver, driverText(d)), Source: teamsPolicy}}
 	}
 	s.remarkEOL(o, b)

@@ -81,7 +81,7 @@ func major(v string) string {
 func (q packages) missingFor(e *matrix.Extension, c code) string {
 	for _, g := range q.a.gpus {
 		if !e.MinSM.IsZero() && g.SM.Less(e.MinSM) {
-			return "needs GPU " + e.MinSM.String() + " or newer; here is " + gpuName(g)
+			return "needs GPU " + e.MinSM.String() + " or newer; there is " + gpuName(g)
 		}
 		covered := len(c.rows) == 0
 		for _, row := range c.rows {

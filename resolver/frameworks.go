@@ -135,7 +135,7 @@ func (q fits) noWheelOf(b *matrix.Build) string {
 func (q fits) codeOfFramework(b *matrix.Build, g machine.GPU) string {
 	f := b.Framework
 	if g.SM.Less(f.MinSM) {
-		return fmt.Sprintf("it needs GPU %s or newer; here is %s", f.MinSM, gpuName(g))
+		return fmt.Sprintf("it needs GPU %s or newer; there is %s", f.MinSM, gpuName(g))
 	}
 	a, _ := q.a.p.m.Arch(g.SM)
 	if first, err := version.ParseDotted(a.FirstCUDA); err == nil && !b.CUDA.IsZero() && b.CUDA.Major() < first.Major() {

@@ -33,7 +33,7 @@ func policyRule(q *attempt, b *matrix.Build) *Reason {
 	case !p.admitsIndex(b, q.fromDefault(b)):
 		return q.no(teamsPolicy, "the team's policy admits the indexes %s, and it is not there", text.Cut(strings.Join(p.Indexes, ", "), 200))
 	case q.accel == cuda && q.drv.compared && q.drv.version.Less(p.leastDriver()):
-		return q.no(teamsPolicy, "the team's policy asks for driver branch %d or newer; here is %s", p.Driver, driverText(q.drv))
+		return q.no(teamsPolicy, "the team's policy asks for driver branch %d or newer; there is %s", p.Driver, driverText(q.drv))
 	}
 	return nil
 }

@@ -213,10 +213,10 @@ func gpuNames(gpus []machine.GPU) string {
 
 func indexes(gpus []machine.GPU) string {
 	if len(gpus) == 0 {
-		return "this machine has no GPU"
+		return "the machine has no GPU"
 	}
 	n := text.Each(gpus, func(g machine.GPU) string { return fmt.Sprint(g.Index) })
-	return "this machine has GPU " + strings.Join(n, ", ")
+	return "the machine has GPU " + strings.Join(n, ", ")
 }
 
 // sms returns the distinct compute capabilities, lowest first.

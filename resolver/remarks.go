@@ -49,7 +49,7 @@ func (q remarks) strangers(b *matrix.Build) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("nobody here knows %s: it may not exist for this machine (`--check-packages` has uv look)", strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("nobody here knows %s: it may not exist for the machine (`--check-packages` has uv look)", strings.Join(names, ", "))}
 }
 
 // driverRemarks: how the build runs on NVIDIA's driver here, and its known faults.

@@ -253,7 +253,7 @@ func (q *attempt) servesCPU(b *matrix.Build) bool {
 
 func otherKind(q *attempt, b *matrix.Build) string {
 	kind := map[string]string{cuda: "is for NVIDIA GPUs", rocm: "is for AMD GPUs", xpu: "is for Intel GPUs", mps: "is for Apple GPUs", cpu: "does not use a GPU"}[accelOf(b.Label)]
-	return say.Either(q.accel == cpu, kind+"; there is none to use", kind+"; here is "+gpuNames(q.gpus))
+	return say.Either(q.accel == cpu, kind+"; there is none to use", kind+"; there is "+gpuNames(q.gpus))
 }
 
 func gpuCodeWord(q *attempt, b *matrix.Build) string {

@@ -38,7 +38,7 @@ func driverFloorRule(q *attempt, b *matrix.Build) *Reason {
 		if !q.explain {
 			return silent // asked of most builds of most machines: no words are made
 		}
-		return q.no(source, "needs driver %s or newer (CUDA %d family%s); here is %s", need, b.CUDA.Major(), column(q.drv), driverText(q.drv))
+		return q.no(source, "needs driver %s or newer (CUDA %d family%s); there is %s", need, b.CUDA.Major(), column(q.drv), driverText(q.drv))
 	}
 	return nil
 }

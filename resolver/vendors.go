@@ -188,12 +188,12 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	o.Choice = c
 	o.Reasons = []Reason{{
 		Rule:   "source",
-		Text:   fmt.Sprintf("PyTorch's own wheels do not serve this machine; %s publishes builds for it (%s: %s)", vendorName(v), v.Kind, v.Names),
+		Text:   fmt.Sprintf("PyTorch's own wheels do not serve the machine; %s publishes builds for it (%s: %s)", vendorName(v), v.Kind, v.Names),
 		Source: v.Source,
 	}}
 	o.Warnings = []string{fmt.Sprintf("what %s holds was not read: versions are not promised (%s)", v.URL, v.Status)}
 	if !xslices.Admits(v.Pythons, c.Python) {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; here is %s", strings.Join(v.Pythons, ", "), c.Python))
+		o.Warnings = append(o.Warnings, fmt.Sprintf("its wheels are known for Python %s; there is %s", strings.Join(v.Pythons, ", "), c.Python))
 	}
 	if len(s.p.req.torch) > 0 && s.p.req.torchText() != "torch" {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("whether it holds what %s asks for is not known", s.p.req.torchText()))

@@ -130,14 +130,14 @@ func GPU(g machine.GPU) string {
 
 // decisions are the sentences for what was decided.
 var decisions = map[resolver.Decision]string{
-	resolver.Install:         "this machine runs it as it is",
+	resolver.Install:         "the machine runs it as it is",
 	resolver.InstallCPU:      "it runs on the CPU",
 	resolver.UpgradeDriver:   "a newer driver is needed",
 	resolver.PinDriverBranch: "the installed driver branch no longer drives this GPU",
 	resolver.FixDriver:       "the driver has to be put right first",
 	resolver.Partial:         "one build serves some of the GPUs",
 	resolver.Split:           "every GPU can be served, but not by one environment",
-	resolver.UseVendorIndex:  "only the vendor's own index serves this machine",
+	resolver.UseVendorIndex:  "only the vendor's own index serves the machine",
 	resolver.NoSolution:      "nothing fits",
 	resolver.NeedTarget:      "this is not the machine that will run it: name that one",
 }
@@ -154,7 +154,7 @@ func (v *view) choice(p *plan.Plan) {
 		v.row("read", p.Read)
 	}
 	if v.Verbose || p.Decision != resolver.Install {
-		v.row("answer", say.Either(p.Basis.Request.Described, spoken(decisions[p.Decision]), decisions[p.Decision]))
+		v.row("answer", Answer(p.Decision))
 	}
 	if p.Torch != "" || len(p.Packages) > 0 && p.Decision != resolver.UseVendorIndex {
 		v.combination("choice", p.Choice)

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"envfix/installers"
 	"envfix/internal/plan"
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/resolver"
 )
 
 // There is the plan of a described machine as it reads there: programs by their names, and
@@ -38,15 +36,5 @@ func There(p *plan.Plan) *plan.Plan {
 		s.Run = &run
 		return s
 	})
-	there.HeldBack, there.Warnings, there.Alternatives = spoken(p.HeldBack), text.Each(p.Warnings, spoken), text.Each(p.Alternatives, spoken)
-	there.Reasons = text.Each(p.Reasons, func(r resolver.Reason) resolver.Reason {
-		r.Text = spoken(r.Text)
-		return r
-	})
 	return &there
-}
-
-// spoken is a sentence about this machine as one about another.
-func spoken(said string) string {
-	return strings.NewReplacer("; here is ", "; there is ", "this machine", "that machine").Replace(said)
 }
