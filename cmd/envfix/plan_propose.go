@@ -117,14 +117,10 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 // uvHere is the uv on PATH, else the one that an earlier plan put into envfix's own tools.
 func uvHere() (path string, missing bool) {
 	own := filepath.Join(system.ToolsDir(), "uv", "bin", "uv")
-	path, err := system.OnPath("uv")
-	switch {
-	case err == nil:
+	if path, err := system.OnPath("uv"); err == nil {
 		return path, false
-	case project.IsFile(own):
-		return own, false
 	}
-	return "", true
+	return say.If(project.IsFile(own), own), !project.IsFile(own)
 }
 
 // loop is what uv and the matrix are asked with for a project.

@@ -67,3 +67,18 @@ func TestPythonWithoutTorch(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// What others require of setuptools they mostly import pkg_resources of, which setuptools 82
+// has no more: wandb 0.13.5 beside it cannot be imported. Who needs a later one gets it.
+func TestPkgResources(t *testing.T) {
+	f := files{}
+	f.wheel("old", "1.0", "py3-none-any", "setuptools")
+	f.wheel("new", "1.0", "py3-none-any", "setuptools>=82")
+	f.wheel("setuptools", "81.0.0", "py3-none-any")
+	f.wheel("setuptools", "82.0.0", "py3-none-any")
+	for asked, want := range map[string]string{"old": "81.0.0", "new": "82.0.0", "old setuptools": "82.0.0"} {
+		if a := propose(t, asks(t, f), request(t, strings.Fields(asked)...)); a.Versions["setuptools"] != want {
+			t.Errorf("%s: setuptools %q, not %s (%s)", asked, a.Versions["setuptools"], want, a.Refused)
+		}
+	}
+}

@@ -18,6 +18,7 @@ import (
 
 	"envfix/internal/index"
 	"envfix/internal/machine"
+	"envfix/internal/modules"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/team"
@@ -98,6 +99,9 @@ func (l *Loop) time(most time.Duration) time.Duration {
 
 // resolved answers with uv.
 func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error) {
+	if _, by := modules.Brought("pkg_resources"); !asksFor(r, "setuptools") { // what others require of it they mostly import that of
+		l.Limits = append(slices.Clip(l.Limits), (&Answer{}).others(by)...)
+	}
 	if a, err := l.locked(ctx, r); a != nil || err != nil {
 		return a, err
 	}
@@ -302,7 +306,9 @@ func (l *Loop) pinned(a *Answer, r resolver.Request) []string {
 
 // clear deals with what uv names: it reports whether another call may go further.
 func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *refusal, builds bool) (bool, error) {
-	moved := false
+	own := slices.DeleteFunc(slices.Clone(l.Limits), func(q pep508.Requirement) bool { return q.From == resolver.OfOthers && no.names(q.Name) })
+	moved := len(own) < len(l.Limits)
+	l.Limits = own
 	for _, name := range no.missing() {
 		if !slices.Contains(a.Aside, name) && asksFor(r, name) && !byHand(r, name) {
 			a.Aside = append(a.Aside, name)

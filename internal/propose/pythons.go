@@ -31,14 +31,8 @@ func (l *Loop) pythons(ctx context.Context, a *Answer, r resolver.Request) []str
 		}
 		out = append(out, python)
 		for _, q := range slices.Concat(r.Requirements, l.bound) {
-			if family(q.Name) || q.URL != "" || !l.admits(q.Marker, python) {
-				continue
-			}
-			switch l.shelf.fit(ctx, q.Name, q.Spec, python) {
-			case matrix.FitNone:
-				lacking[python] += 2
-			case matrix.FitSource:
-				lacking[python]++
+			if !family(q.Name) && q.URL == "" && l.admits(q.Marker, python) {
+				lacking[python] += map[matrix.Fit]int{matrix.FitNone: 2, matrix.FitSource: 1}[l.shelf.fit(ctx, q.Name, q.Spec, python)]
 			}
 		}
 	}

@@ -65,21 +65,16 @@ func (l *Loop) job(a *Answer, r resolver.Request, c *resolver.Choice, loose stri
 
 // tell says what was decided where it differs from what is usual.
 func (l *Loop) tell(ctx context.Context, a *Answer, r resolver.Request) {
-	for _, newer := range preferred {
-		if newer == a.Python || r.Python != "" {
+	newer, _ := xslices.Find(preferred, func(python string) bool { return python == a.Python || pythonAdmits(r.ProjectPython, python) })
+	for _, q := range slices.Concat(r.Requirements, l.bound) {
+		if newer == "" || newer == a.Python || r.Python != "" {
 			break
 		}
-		if !pythonAdmits(r.ProjectPython, newer) {
-			continue
+		if fit := l.shelf.fit(ctx, q.Name, q.Spec, newer); (fit == matrix.FitNone || fit == matrix.FitSource) &&
+			l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitWheel && !family(q.Name) && l.admits(q.Marker, newer) {
+			a.say("Python %s, not %s: %s has no wheel for %s", a.Python, newer, text.Cut(q.Name+q.Spec.String(), 80), newer)
+			break
 		}
-		for _, q := range slices.Concat(r.Requirements, l.bound) {
-			if fit := l.shelf.fit(ctx, q.Name, q.Spec, newer); (fit == matrix.FitNone || fit == matrix.FitSource) &&
-				l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitWheel && !family(q.Name) && l.admits(q.Marker, newer) {
-				a.say("Python %s, not %s: %s has no wheel for %s", a.Python, newer, text.Cut(q.Name+q.Spec.String(), 80), newer)
-				break
-			}
-		}
-		break
 	}
 	l.tellBuilds(a, r)
 }

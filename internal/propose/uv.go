@@ -65,7 +65,7 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	argv := []string{"pip", "compile", "in.txt", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python-version", j.python, "--python-platform", l.Platform}
 	env := team.UVEnvironment(os.Environ(), l.Index)
 	files := map[string][]string{"in.txt": j.lines, "limits.txt": j.limits, "overrides.txt": j.overrides}
-	if len(j.limits) > 0 {
+	if len(j.limits)+len(j.sources) > 0 {
 		argv = append(argv, "--constraint", "limits.txt")
 	}
 	if len(j.overrides) > 0 {
@@ -89,9 +89,6 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 		argv = append(argv, "--no-binary", s.Name)
 		files["uv.toml"] = append(files["uv.toml"], s.metadata())
 		files["limits.txt"] = append(files["limits.txt"], s.Name+"=="+s.Version) // of other versions nothing is known
-		if !slices.Contains(argv, "--constraint") {
-			argv = append(argv, "--constraint", "limits.txt")
-		}
 	}
 	if err := writeLines(dir, files); err != nil {
 		return "", err
