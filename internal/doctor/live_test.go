@@ -256,6 +256,15 @@ var liveCases = []liveCase{
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "triton==3.5.0; platform_system == \"Linux\"")
 		dist(c, "triton", "2.2.0")
 	}, "PY009", []string{"triton is 2.2.0", "triton==3.5.0"}, false},
+	{"all of CUDA is missing, as in an image where no dependencies were installed", func(c *read.Case) {
+		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "nvidia-nccl-cu13==2.30.7")
+		c.Files.Dists = slices.DeleteFunc(c.Files.Dists, func(d machine.DistFiles) bool { return d.Name == "cuda-toolkit" })
+	}, "PY010", []string{`install --force-reinstall "cuda-toolkit[cublas]==12.8.1" nvidia-nccl-cu13==2.30.7`}, false},
+	{"a companion that this torch has none of", func(c *read.Case) {
+		c.Torch.Version, c.Torch.Label, c.Packages, c.Machine.Driver.Version = "2.15.0", "cu132", nil, version.MustDotted("595.45.04")
+		c.Files.Dists[0].Version, c.Files.Dists[0].Module, c.Files.Dists[1].Requires = "2.15.0", "2.15.0+cu132", nil
+		dist(c, "torchaudio", "2.2.2", "torch (==2.2.2)")
+	}, "PY007", []string{"has no torchaudio: `pip uninstall -y torchaudio`", "envfix plan torchaudio"}, false},
 	{"what torch imports is missing", func(c *read.Case) {
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "sympy>=1.13", "jinja2")
 		dist(c, "jinja2", "3.1", "MarkupSafe>=2.0")

@@ -70,6 +70,8 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 			specs = append(specs, t.again)
 		}
 	}
+	words := strings.Join(specs, " ")
+	command := "`pip install --force-reinstall " + say.If(!strings.Contains(words, "["), "--no-deps ") + words + evidence.IndexOf(specs) + "`"
 	for _, check := range []string{"PY010", "LD003", "PY009", "PY011", "PY027"} {
 		of := xslices.Filter(all, func(t trouble) bool { return t.check == check })
 		if len(of) == 0 {
@@ -93,7 +95,7 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 		}
 		fix := of[0].conda
 		if fix == nil {
-			fix = []string{"`pip install --force-reinstall --no-deps " + strings.Join(specs, " ") + evidence.IndexOf(specs) + "`"}
+			fix = []string{command}
 		}
 		f := out.Find(check, of[0].proof, said...).Say(evidence.Listed(texts)).Do(fix...).As(evidence.Error)
 		if slices.ContainsFunc(of, func(t trouble) bool { return !t.own }) {
@@ -289,7 +291,10 @@ func presentOf(e *evidence.Evidence, first map[string]machine.DistFiles, name st
 func (u unmet) trouble(e *evidence.Evidence) trouble {
 	wants := strings.TrimLeft(u.Spec.String(), "=~ ")
 	t := trouble{check: "PY010", proof: evidence.Proven, file: u.of.Info, again: u.Name + u.Spec.String(), said: []evidence.Quote{evidence.Fact("%s/METADATA: %s", u.of.Info, u.line)}}
-	if strings.ContainsAny(t.again, "<>*,;! ") {
+	if u.have.Name == "" && len(u.Extras) > 0 {
+		t.again = u.Name + "[" + strings.Join(u.Extras, ",") + "]" + u.Spec.String() // they bring the rest
+	}
+	if strings.ContainsAny(t.again, "<>*,;! [") {
 		t.again = `"` + t.again + `"`
 	}
 	if u.have.Name == "" {
@@ -337,8 +342,12 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 		switch {
 		case companion && u.Name == "torch" && have != "":
 			fix := e.Pair().Fix()
-			if fix == nil {
+			switch {
+			case fix == nil:
 				fix = []string{"`pip install --force-reinstall " + u.of.Name + "` of torch's release, from the index of torch"}
+			case !strings.Contains(fix[0], u.of.Name):
+				fix = []string{"torch " + e.Torch.Named() + " has no " + u.of.Name + ": `pip uninstall -y " + u.of.Name + "`, where nothing needs it",
+					"else `envfix plan " + u.of.Name + "` names a torch that has one"}
 			}
 			out.Find("PY007", evidence.Proven, said...).Say(text).Do(fix...).Mends(e.Repair().Rebuild(u.of.Info))
 		case companion && u.have.Name != "" || slices.Contains(companions, u.Name) || u.Name == "torch" || u.Name == "triton":
