@@ -74,6 +74,9 @@ var liveCases = []liveCase{
 	{"a cache of compiled code that nothing may be executed from", func(c *read.Case) {
 		c.Files.Notes = append(c.Files.Notes, machine.CompiledAt+"/tmp")
 	}, "LD005", []string{"/tmp is mounted noexec", "TRITON_CACHE_DIR"}, true},
+	{"a cache of compiled code that this user may not write to", func(c *read.Case) {
+		c.Files.Notes = append(c.Files.Notes, machine.WrittenAt+"/")
+	}, "LD005", []string{"may not write to /,", "TORCHINDUCTOR_CACHE_DIR=/tmp"}, true},
 	{"a variable that makes all work slow", variable("CUDA_LAUNCH_BLOCKING", "1", bashrc), "ACC025", []string{"all work is slow", "~/.bashrc:7"}, true},
 	{"the same, not set", variable("CUDA_LAUNCH_BLOCKING", "0"), "", nil, false},
 	{"packages that this user may not read", func(c *read.Case) {

@@ -155,8 +155,9 @@ type LoadedLibrary struct {
 	Origins []Origin // what put Dir there; nil: nothing found
 }
 
-// CompiledAt is what a note says before the directory of what is compiled at run time, from which nothing may be executed.
-const CompiledAt = "compiled code may not be executed from "
+// CompiledAt and WrittenAt are what a note says before the directory of what is compiled at run time, from which nothing may
+// be executed, or to which this user may not write.
+const CompiledAt, WrittenAt = "compiled code may not be executed from ", "compiled code may not be written to "
 
 // PackagesAt is what a note says before the place that site-packages is a link to, which is not there.
 const PackagesAt = "site-packages leads to "

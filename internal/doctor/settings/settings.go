@@ -41,13 +41,6 @@ func gonePath(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	for _, note := range e.Files.Notes {
-		if dir, found := strings.CutPrefix(note, machine.CompiledAt); found {
-			out.Find("LD005", evidence.Hint, evidence.Fact("%s: noexec", dir)).As(evidence.Warning).
-				Says("%s is mounted noexec, and what is compiled at run time is loaded from there: torch.compile and triton fail (failed to map segment)", dir).
-				Do("`export TRITON_CACHE_DIR=$HOME/.triton TORCHINDUCTOR_CACHE_DIR=$HOME/.cache/torchinductor`, or folders of a disk "+
-					"without noexec (`findmnt -no TARGET,OPTIONS -T "+dir+"`)",
-					"or `sudo mount -o remount,exec \"$(findmnt -no TARGET -T "+dir+")\"`, and the option out of /etc/fstab")
-		}
 		name, gone := strings.CutSuffix(note, " is not there")
 		if !gone || name == "VIRTUAL_ENV" || name == "CONDA_PREFIX" {
 			continue

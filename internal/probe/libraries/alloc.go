@@ -94,7 +94,7 @@ func nearOption(option string, known func(string) bool) string {
 	return say.If(near.Distance(name, option) <= 3 && known(name), name)
 }
 
-// CompiledAt says where triton and torch.compile put the libraries that they make at run time, and cannot load them from.
+// CompiledAt says where triton and torch.compile put the libraries that they make at run time, and cannot write them to, or load them from.
 func CompiledAt(h *sysroot.Host) (out []string) {
 	if h.Root != "" {
 		return nil
@@ -103,7 +103,10 @@ func CompiledAt(h *sysroot.Host) (out []string) {
 		for h.Abs(dir) && !h.Exists(dir) && dir != "/" {
 			dir = path.Dir(dir)
 		}
-		if loader.NotExecutable(dir) {
+		switch {
+		case loader.NotWritable(dir):
+			out = append(out, machine.WrittenAt+text.Printable(dir))
+		case loader.NotExecutable(dir):
 			out = append(out, machine.CompiledAt+text.Printable(dir))
 		}
 	}
