@@ -3,7 +3,10 @@
 package reach
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -34,30 +37,40 @@ func (e *Error) Unwrap() error { return e.Err }
 // NetworkHint is what to see to where no proxy is named.
 const NetworkHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY, which envfix passes on"
 
-// Index opens a connection to the server of an index, or to the proxy before it,
-// and says what keeps it from that; nil where nothing does. What is neither a name
-// that does not resolve nor a server that takes no connection is the installer's to
-// find.
+// Index opens a connection to the server of an index, through the proxy before it where
+// there is one, and says what keeps it from that; nil where nothing does. What is neither a
+// name that does not resolve, a server that takes no connection nor a proxy that opens no way
+// is the installer's to find.
 func Index(ctx context.Context, index string) *Error {
 	u, err := url.Parse(index)
 	if err != nil {
 		return nil
 	}
+	return connect(ctx, u, index)
+}
+
+// connect is Index for an address; one without a host is not known, and the proxy alone is
+// asked.
+func connect(ctx context.Context, u *url.URL, index string) *Error {
 	at, variable := u, ""
 	if proxy, name := proxyFor(u); proxy != nil {
 		at, variable = proxy, name
 	}
-	if mayBypass(variable) {
+	if mayBypass(variable) || at.Host == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, wait)
 	defer stop()
+	what := ""
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port(at)))
-	if err == nil {
-		c.Close()
-		return nil
+	if err != nil {
+		what = unreached(err)
+	} else {
+		defer c.Close()
+		if variable != "" && at.Scheme == "http" && u.Scheme == "https" && u.Host != "" {
+			what = opens(ctx, c, at.User, net.JoinHostPort(u.Hostname(), port(u)))
+		}
 	}
-	what := unreached(err)
 	switch {
 	case what == "":
 		return nil
@@ -69,10 +82,30 @@ func Index(ctx context.Context, index string) *Error {
 	what = strings.Replace(what, "the server", "the proxy", 1)
 	return &Error{
 		Index: index,
-		Text:  fmt.Sprintf("%s cannot be reached: of the proxy before it, %s=%s, %s", u.Host, variable, shown.String(), what),
+		Text:  fmt.Sprintf("%s cannot be reached: of the proxy before it, %s=%s, %s", cmp.Or(u.Host, "the default index"), variable, shown.String(), what),
 		Hint:  fmt.Sprintf("see whether %s names the right proxy, or `unset %s`", variable, variable),
 		Err:   err,
 	}
+}
+
+// opens asks a proxy for the way to a server, as an installer does, and says what it answers
+// where it opens none; "" it does, or says nothing that can be read.
+func opens(ctx context.Context, c net.Conn, login *url.Userinfo, server string) string {
+	ask := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: server}, Host: server, Header: http.Header{}}
+	if password, _ := login.Password(); login != nil {
+		ask.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(login.Username()+":"+password)))
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = c.SetDeadline(deadline) // without one it ends when the proxy does
+	}
+	if ask.Write(c) != nil {
+		return ""
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), ask)
+	if err != nil || answer.StatusCode/100 == 2 {
+		return ""
+	}
+	return fmt.Sprintf("the answer is %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 }
 
 // DefaultIndex does the same for the installer's default index, of which only the
@@ -81,15 +114,7 @@ func DefaultIndex(ctx context.Context) *Error {
 	if os.Getenv("NO_PROXY")+os.Getenv("no_proxy") != "" {
 		return nil
 	}
-	const index = "https://default-index.invalid"
-	if proxy, _ := proxyFor(&url.URL{Scheme: "https", Host: "default-index.invalid"}); proxy == nil {
-		return nil
-	}
-	e := Index(ctx, index)
-	if e != nil {
-		e.Index, e.Text = "default", strings.Replace(e.Text, "default-index.invalid", "the default index", 1)
-	}
-	return e
+	return connect(ctx, &url.URL{Scheme: "https"}, "default")
 }
 
 func port(u *url.URL) string {

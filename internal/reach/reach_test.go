@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,6 +33,36 @@ func TestIndex(t *testing.T) {
 	e = Index(context.Background(), "https://no.such.invalid/whl")
 	if e == nil || !strings.HasPrefix(e.Text, "no.such.invalid cannot be reached: ") || e.Hint != NetworkHint {
 		t.Errorf("a name that nobody has: %+v", e)
+	}
+}
+
+// A proxy that opens no way to a server is known before an installer tries it; the default
+// index, whose name is not known, is not asked for by one.
+func TestProxyOpensNoWay(t *testing.T) {
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"} {
+		t.Setenv(name, "")
+	}
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.Host+" "+r.Header.Get("Proxy-Authorization"))
+		if r.Host != "open.invalid:443" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer proxy.Close()
+	t.Setenv("ALL_PROXY", strings.Replace(proxy.URL, "://", "://me:secret@", 1))
+	if e := Index(t.Context(), "https://open.invalid/simple"); e != nil {
+		t.Error(e)
+	}
+	e := Index(t.Context(), "https://closed.invalid/simple")
+	if want := "closed.invalid cannot be reached: of the proxy before it, ALL_PROXY=" + proxy.URL + ", the answer is 403 Forbidden"; e == nil || e.Text != want {
+		t.Errorf("got %+v, want %s", e, want)
+	}
+	if e := DefaultIndex(t.Context()); e != nil {
+		t.Error(e)
+	}
+	if want := []string{"CONNECT open.invalid:443 Basic bWU6c2VjcmV0", "CONNECT closed.invalid:443 Basic bWU6c2VjcmV0"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q", asked)
 	}
 }
 
