@@ -67,7 +67,7 @@ func (s *screen) follow(r *run, i int) *follower {
 	if step.Verify != nil {
 		f.phase = "computing"
 		if step.Verify.GPUs == 0 {
-			f.phase = "importing torch"
+			f.phase = "importing " + say.Either(step.Verify.Torch != "", "torch", strings.Join(step.Verify.Imports, ", "))
 		}
 	}
 	if s.out == nil || r.Verbose {
