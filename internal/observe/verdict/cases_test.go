@@ -96,6 +96,14 @@ var elsewhere = []ruleCase{
 		lead(t).Loaders[0] = Loader{Where: "t.py:4", Source: "DataLoader(ds)"}
 		looked(t, "item", 0.8, Spot{At: "t.py:5", Call: "multiprocessing.synchronize.SemLock.__enter__"})
 	}, "loader_bound", []string{"for a lock", "hold the lock for less"}},
+	{"a lock that two workers share, of which one always works", func(t *Trace) {
+		starve(t, 0.8)
+		addWorkers(t, 2, 5, 0)
+		for i := range 2 {
+			t.Processes[1+i].Probe = &Probe{Where: &Where{Seen: 1e6, Looks: 1e6, Count: 100, Parts: map[string]int{"item": 1e6},
+				Top: []Spot{{At: "t.py:6", Call: "time.sleep", Part: "item", N: 57e4}, {At: "t.py:5", Call: "fcntl.flock", Part: "item", N: 43e4}}}}
+		}
+	}, "loader_bound", []string{"for a lock", "hold the lock for less"}},
 	{"a validation loader has more workers", func(t *Trace) {
 		starve(t, 0.8)
 		lead(t).Loaders = []Loader{{Workers: 8, Where: "t.py:4"}, {Where: "t.py:5", Source: "DataLoader(train)", Trains: true}}

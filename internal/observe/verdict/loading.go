@@ -44,7 +44,7 @@ func (f *facts) loading() loading {
 	case f.sampler() > 0.5:
 		l.kind, l.words = sampling, ", "+pct(f.sampler())+" of it its sampler, on the loop's own thread"
 		return l
-	case w.locks():
+	case w.locks(ld.Workers):
 		l.kind, l.words = locked, ": for a lock that one holds at a time"
 		return l
 	case ld.Workers == 0 && p.LoadSeen > 0:
@@ -174,15 +174,16 @@ func (f *facts) sampler() float64 {
 // lockCalls begin the names of what waits for a lock.
 var lockCalls = []string{"multiprocessing.synchronize.", "filelock", "fcntl.", "portalocker", ".acquire", ".lock", ".flock", "threading."}
 
-// locks reports whether most of what was seen waits for a lock.
-func (w Where) locks() bool {
+// locks reports whether most of what was seen waits for a lock: of several workers, one
+// holds it and works.
+func (w Where) locks(workers int) bool {
 	n := 0
 	for _, s := range w.Top {
 		if slices.ContainsFunc(lockCalls, func(call string) bool { return strings.HasPrefix(s.Call, call) }) {
 			n += s.N
 		}
 	}
-	return w.Count >= spotsEnough && 2*n > w.Seen
+	return w.Count >= spotsEnough && float64(n) > say.Either(workers < 2, 0.5, 0.7*(1-1/float64(workers)))*float64(w.Seen)
 }
 
 // spotsEnough is how often the loader must have been seen before a place in it is
