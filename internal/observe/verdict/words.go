@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"envfix/internal/text"
@@ -68,15 +69,19 @@ func rewrite(l Loader, args ...[2]string) []string {
 		installed(l.Where) { // a library's line is not the user's to change
 		return out
 	}
-	end := closing(line, open+len("DataLoader("))
+	given, end := arguments(line, open+len("DataLoader("))
 	if end < 0 {
 		return out
 	}
-	inside := line[open+len("DataLoader(") : end]
 	for _, a := range args {
-		inside = setArgument(inside, a[0], a[1])
+		if at := slices.IndexFunc(given, func(s string) bool { return strings.HasPrefix(strings.ReplaceAll(s, " ", ""), a[0]+"=") }); at >= 0 {
+			key, _, _ := strings.Cut(given[at], "=")
+			given[at] = key + "=" + a[1]
+			continue
+		}
+		given = append(given, " "+a[0]+"="+a[1])
 	}
-	changed := line[:open] + "DataLoader(" + inside + line[end:]
+	changed := line[:open] + "DataLoader(" + strings.TrimLeft(strings.Join(given, ","), " ") + line[end:]
 	return append(out, fmt.Sprintf("%s\n- %s\n+ %s", l.Where, strings.TrimSpace(line), strings.TrimSpace(changed)))
 }
 
@@ -85,46 +90,26 @@ func joined(args [][2]string) string {
 	return strings.Join(text.Each(args, func(a [2]string) string { return a[0] + "=" + a[1] }), ", ")
 }
 
-// closing finds the parenthesis that closes the one before from; -1: not on
-// this line, or the line holds strings that may hide one.
-func closing(line string, from int) int {
-	depth := 0
+// arguments are those of the call whose parenthesis opens before from, and where it
+// closes; -1: not on this line, or the line holds strings that may hide that.
+func arguments(line string, from int) (args []string, end int) {
+	depth, start := 0, from
 	for i := from; i < len(line); i++ {
-		switch line[i] {
-		case '"', '\'', '#':
-			return -1
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth == 0 {
-				return i
+		switch c := line[i]; {
+		case strings.IndexByte("\"'#", c) >= 0:
+			return nil, -1
+		case depth == 0 && strings.IndexByte(",)]}", c) >= 0:
+			if said := strings.TrimRight(line[start:i], " "); said != "" {
+				args = append(args, said)
 			}
+			if start = i + 1; c != ',' {
+				return args, i
+			}
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
 			depth--
 		}
 	}
-	return -1
-}
-
-// setArgument replaces a keyword argument of a call, or adds it.
-func setArgument(args, name, value string) string {
-	depth, start := 0, 0
-	for i := 0; i <= len(args); i++ {
-		if i < len(args) {
-			switch args[i] {
-			case '(', '[', '{':
-				depth++
-			case ')', ']', '}':
-				depth--
-			}
-			if args[i] != ',' || depth != 0 {
-				continue
-			}
-		}
-		key, _, isKey := strings.Cut(args[start:i], "=")
-		if isKey && strings.TrimSpace(key) == name {
-			return args[:start] + key + "=" + value + args[i:]
-		}
-		start = i + 1
-	}
-	return strings.TrimRight(strings.TrimSpace(args), ",") + ", " + name + "=" + value
+	return nil, -1
 }
