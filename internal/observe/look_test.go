@@ -142,6 +142,33 @@ print(list(K.L["gc_lines"]))
 	}
 }
 
+// TestImageFormat: what decodes an image is told with the format, where only one was seen.
+func TestImageFormat(t *testing.T) {
+	r := runProbed(t, `
+import functools, sys, torch, _envfix_look as K, _envfix_probe as P
+K.end()
+P.event = lambda where: print(where["top"][0]["call"])
+def library(module, name):
+    g = {"__name__": module}
+    exec(compile("def %s(f): f()" % name, "/v/site-packages/%s.py" % module, "exec"), g)
+    return g[name]
+def look():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    K.L["sums"] = {K.spot(stack, False): [9, 9]}
+    K.tell()
+convert = library("PIL.Image", "convert")
+def job(): convert(look)
+library("PIL.BmpImagePlugin", "_accept")(job)
+convert(functools.partial(library("PIL.PngImagePlugin", "load_read"), look))
+job()
+convert(functools.partial(library("PIL.JpegImagePlugin", "draft"), look))
+`)
+	if want := "PIL.Image.convert\nPIL.Image.convert (PNG)\nPIL.Image.convert (PNG)\nPIL.Image.convert\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestMeant: a line says by the name of its result what it is for, and a file that is
 // written by its own.
 func TestMeant(t *testing.T) {

@@ -63,6 +63,8 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
                 kind = "data"
         if code in P.S["loop"] and kind in (*OVER, "evaluation", "data"):  # whatever it is called: the steps are taken in it
             kind = ""
+        if module.startswith("PIL.") and module.endswith("ImagePlugin") and code.co_name != "_accept":  # each plugin is asked
+            L["formats"].add(module[4:-11].upper())
         got = L["known"][code] = own, kind, module
     return got
 
@@ -113,13 +115,12 @@ def called(frames):  # what of a library runs, from outside inwards: the first t
     return whole(inside[0]) if inside else ""
 
 def whole(f):
-    module, qual, own = f.f_globals.get("__name__") or "", name(f.f_code), None
-    if READABLE and f.f_code.co_varnames[:1] == ("self",) and (L["fetching"] or module.startswith("PIL.")):  # a model's frames hold much, and reading them keeps it
+    module, qual = f.f_globals.get("__name__") or "", name(f.f_code)
+    if READABLE and f.f_code.co_varnames[:1] == ("self",) and L["fetching"]:  # a model's frames hold much, and reading them keeps it
         own = type(f.f_locals.get("self"))
         if f.f_code.co_name in ("__call__", "forward", "apply"):
             qual = "%s.%s" % (own.__name__, f.f_code.co_name)  # each step of a chain has the same method
-    kind = getattr(own, "format", None) if module.startswith("PIL.") else None
-    return ".".join(module.split(".")[:2]) + "." + qual + (" (%s)" % kind if isinstance(kind, str) else "")
+    return ".".join(module.split(".")[:2]) + "." + qual
 
 def frames():
     return stacks([P.S["thread"]])[0]
@@ -173,7 +174,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     top = next((i for i, k in enumerate(known) if k[0] and (cut is None or i > cut)), None)
     own = stack[top] if top is not None else None
     inside = stack[:top][::-1] if own else stack[::-1]
-    call = native(own) if top == 0 else whole(stack[cut]) if cut is not None else called(inside)
+    call = native(own) if top == 0 else whole(stack[cut]) if cut is not None and known[cut][1] != "forward" else "" if cut is not None else called(inside)
     reach = [k[1] for i, k in enumerate(known) if k[0] or top is None or i < top]  # a server's library calls what answers
     sends = "net" in reach and SENDS & {w for g in stack for w in words(g.f_code.co_name)} and any(re.match(r"\s*(await )?[\w.]+\(", t) for t in lines(stack, known))
     fetches = "data" in reach or "net" in reach and not sends
@@ -288,7 +289,7 @@ def start(worker=False):
 def begin():  # what was seen before the loop was warm counts for nothing
     t = P.now()
     L["known"].clear()
-    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
+    L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], formats=set(), tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
 
 def again():
     try:
@@ -386,4 +387,4 @@ def tell():
             compile_at=last and "%s (%s:%s)" % (last.co_name, last.co_filename, last.co_firstlineno) or "",
             reason=re.sub(r"\s*# .*|\n(?s:.*)", "", (last and last.recompile_reason or "").strip())[:180], seen=seen, looks=seen + L["since"], count=seen * seen // max(sum(v[1] for _, v in top), 1), parts=parts, gc_times=L["gc_times"], gc_us=sum(L["gc_lines"].values()),
             gc_at=line[-160:],
-            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:], "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))
+            top=[{"at": P.named(k[1], k[2])[-160:] if k[1] else "", "func": k[3][-60:], "call": k[4][-80:] + (" (%s)" % [*L["formats"]][0] if k[4].startswith("PIL.") and len(L["formats"]) == 1 else ""), "part": k[0], "n": sums[k][0]} for k in dict.fromkeys(busy)]))
