@@ -169,6 +169,27 @@ convert(functools.partial(library("PIL.JpegImagePlugin", "draft"), look))
 	}
 }
 
+// TestChain: a step of a chain is named by its class where all steps share their base's method.
+func TestChain(t *testing.T) {
+	r := runProbed(t, `
+import sys, torch, _envfix_look as K, _envfix_probe as P
+K.end()
+K.READABLE = False
+g = {"__name__": "augment.core"}
+exec(compile("class Base:\n  def __call__(self, f): self.apply(f)\nclass Blur(Base):\n  def apply(self, f): f()\nclass Alone:\n  def __call__(self, f): Blur().apply(f)",
+    "/v/site-packages/x.py", "exec"), g)
+def look():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    print(K.spot(stack, False)[4])
+g["Blur"]()(look) if hasattr(look.__code__, "co_qualname") else print("augment.core.Blur.apply")
+g["Alone"]()(look) if hasattr(look.__code__, "co_qualname") else print("augment.core.Alone.__call__")
+`)
+	if want := "augment.core.Blur.apply\naugment.core.Alone.__call__\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestMeant: a line says by the name of its result what it is for, and a file that is
 // written by its own.
 func TestMeant(t *testing.T) {

@@ -112,7 +112,13 @@ def outer(text):  # the name before the parenthesis that the expression's last o
 
 def called(frames):  # what of a library runs, from outside inwards: the first that only wraps nothing
     inside = [g for g in frames if not any(w in name(g.f_code) for w in WRAPS) and not P.inner(g)]
-    return whole(inside[0]) if inside else ""
+    base = inside and not READABLE and owner(inside[0])  # a chain's steps share a base's method: the step is the class below it
+    step = [g for g in inside[1:] if base and owner(g) and owner(g) is not base and issubclass(owner(g), base)]
+    return whole((step or inside)[0]) if inside else ""
+
+def owner(f):  # the class in which a method stands
+    cls = f.f_globals.get(name(f.f_code).partition(".")[0])
+    return cls if isinstance(cls, type) else None
 
 def whole(f):
     module, qual = f.f_globals.get("__name__") or "", name(f.f_code)
