@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"internal/probe":             {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/gpu", "internal/probe/variables", "internal/probe/python", "internal/probe/packages", "internal/probe/libraries", "internal/probe/tools", "internal/machine", "internal/nvmlchild", "internal/proc"},
 	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
-	"internal/apply":             {"internal/doctor/know", "internal/fail", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
+	"internal/apply":             {"internal/doctor/know", "internal/fail", "internal/modules", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
 	"internal/index":             {"internal/reach", "matrix", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/update":            {"matrix", "internal/version", "internal/proc"}, // signed data: fetched by cmd through internal/index
 	"internal/nvmlchild":         {},

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/lazy"
+	"envfix/internal/modules"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -16,14 +19,15 @@ import (
 //go:embed imports.py
 var importsProgram string
 
-// mostImports bounds how long a project's imports are tried.
-const mostImports = 5 * time.Minute
+// importsWork is how much a project's imports compute: what computes on computes without end.
+const importsWork = 10 * time.Minute
 
 // Imports is what came of trying what a project's sources import.
 type Imports struct {
 	Here    []string        `json:"here"`
-	Missing []plan.Imported `json:"missing"` // nothing that is installed brings it
-	Failed  []FailedImport  `json:"failed"`  // it is there, and raises
+	Missing []plan.Imported `json:"missing"`           // nothing that is installed brings it
+	Failed  []FailedImport  `json:"failed"`            // it is there, and raises
+	Untried []string        `json:"untried,omitempty"` // the first of them came to no end
 }
 
 // A FailedImport is a module that is there and cannot be imported.
@@ -37,7 +41,8 @@ type FailedImport struct {
 // is told, and no failure.
 func tryImports(python string, all []plan.Imported, run func(argv []string) (printed string, on bool)) *Imports {
 	out := &Imports{Here: []string{}, Missing: []plan.Imported{}, Failed: []FailedImport{}}
-	for left, on := all, true; on && len(left) > 0; {
+	left := all
+	for on := true; on && len(left) > 0; {
 		var printed string
 		printed, on = run(append([]string{python, "-I", "-c", importsProgram}, text.Each(left, func(m plan.Imported) string { return m.Module })...))
 		for line := range strings.Lines(printed) {
@@ -61,7 +66,22 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 			left = left[1:]
 		}
 	}
+	out.Untried = text.Each(left, func(m plan.Imported) string { return m.Module })
 	return out
+}
+
+// noModule is how Python names what an import does not find.
+var noModule = lazy.Regexp(`No module named '([\w.]+)'`)
+
+// words say why a module cannot be imported, and what brings one that it does not find.
+func (f FailedImport) words() string {
+	said := "not importable: " + f.Module + ": " + f.Why
+	if m := noModule().FindStringSubmatch(f.Why); m != nil {
+		if module, by := modules.Brought(m[1]); len(by) > 0 && by[0] != modules.Python && module == m[1] {
+			said += ": " + by[0] + " brings it"
+		}
+	}
+	return said
 }
 
 // words say what came of it, where anything was tried.
@@ -71,14 +91,10 @@ func (i *Imports) words() (out []string) {
 		out = append(out, fmt.Sprintf("imports: %d of %d modules that the project imports are there", there, there+len(i.Missing)))
 	}
 	for _, m := range i.Missing {
-		switch {
-		case m.Optional:
-		case m.Package != "":
-			out = append(out, fmt.Sprintf("missing: %s: %s brings it", m.Module, m.Package))
-		default:
-			out = append(out, fmt.Sprintf("missing: %s: it is not known here what brings it", m.Module))
+		if !m.Optional {
+			out = append(out, "missing: "+m.Module+": "+say.Either(m.Package != "", m.Package+" brings it", "it is not known here what brings it"))
 		}
 	}
-	out = append(out, text.Each(i.Failed, func(f FailedImport) string { return fmt.Sprintf("not importable: %s: %s", f.Module, f.Why) })...)
-	return out
+	out = append(out, text.Each(i.Failed, FailedImport.words)...)
+	return append(out, say.All(say.With("not tried: ", strings.Join(i.Untried, ", "), ": the first of them came to no end"))...)
 }

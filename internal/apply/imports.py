@@ -10,6 +10,8 @@ for name in sys.argv[1:]:
         importlib.import_module(name)
     except ModuleNotFoundError as e:
         why = "absent" if e.name and (name + ".").startswith(e.name + ".") else str(e)
+    except KeyboardInterrupt:  # it is to end, and that is no word on the module
+        raise
     except BaseException as e:  # a library may end in SystemExit
         why = (type(e).__name__ + ": " + str(e)).strip().splitlines()[0][:300]
     print("\nenvfix:" + json.dumps([name, why]), flush=True)

@@ -51,3 +51,16 @@ func TestImportsAreTried(t *testing.T) {
 		t.Error("what it does without is no loss")
 	}
 }
+
+// What comes to no end is named with all that was not tried behind it, and what one of them
+// does not find with what brings that.
+func TestImportsToNoEnd(t *testing.T) {
+	all := []plan.Imported{{Module: "wandb"}, {Module: "hangs"}, {Module: "later"}}
+	got := tryImports("python", all, func([]string) (string, bool) {
+		return proofMark + `["wandb", "No module named 'pkg_resources'"]` + "\n", false
+	})
+	if w := strings.Join(got.words(), "\n"); w != "imports: 1 of 1 modules that the project imports are there\n"+
+		"not importable: wandb: No module named 'pkg_resources': setuptools<=81.0.0 brings it\nnot tried: hangs, later: the first of them came to no end" {
+		t.Error(w)
+	}
+}

@@ -65,12 +65,11 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 	if len(r.plan.Target.Imported) == 0 {
 		return nil
 	}
-	bound, end := context.WithTimeout(ctx, mostImports)
-	defer end()
 	r.result.Imports = tryImports(Python(r.fill("{gen}")), r.plan.Target.Imported, func(argv []string) (string, bool) {
 		var answer strings.Builder
-		_ = r.program(bound, i, system.Command{Argv: argv, Raw: &answer, Quiet: true}) // it printed what it came to
-		return answer.String(), bound.Err() == nil
+		err := r.program(ctx, i, system.Command{Argv: argv, Raw: &answer, Quiet: true, Work: importsWork}) // it printed what it came to
+		_, stalled := errors.AsType[*system.StallError](err)
+		return answer.String(), ctx.Err() == nil && !stalled
 	})
 	for _, line := range r.result.Imports.words() {
 		r.say("%s", line)
