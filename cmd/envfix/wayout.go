@@ -28,7 +28,7 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 	if !errors.As(err, &away) || f.made.wish.OnlyIndex != "" || f.resume {
 		return err
 	}
-	if ownDefault(away.Index) != "" { // what it gives instead would come from there, too
+	if ownDefault(away.Index) != "" || away.Index == "default" { // what it gives instead would come from there, too
 		return besideIndex(err, nothingInstead)
 	}
 	other := f

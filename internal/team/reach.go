@@ -29,7 +29,7 @@ func (m *making) reachable(ctx context.Context) error {
 		}
 	}
 	if own := cmp.Or(DefaultIndex(m.ask.Mirrors), m.in.DefaultIndex); len(m.drafts) > 0 && (own != "" || len(all) == 0) {
-		all = append(all, asked{m.drafts[0].profile.Name, own})
+		all = slices.Insert(all, 0, asked{m.drafts[0].profile.Name, own}) // without it none of the others helps
 	}
 	return InParallel(len(all), atATime, func(i int) error {
 		e := (*reach.Error)(nil)
