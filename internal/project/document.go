@@ -81,9 +81,8 @@ func (d installation) yields(where string, i pyproject.Install) bool {
 	return torch && d.where == where && pinnedTorch(i).Compare(pinnedTorch(d.line)) > 0
 }
 
-// itself are the names of the project in a directory, and those of installers.
-func itself(dir string) []string {
-	names := []string{"pip", "setuptools", "wheel", "uv"}
+// itself are the names of the project in a directory.
+func itself(dir string) (names []string) {
 	if path, err := filepath.Abs(dir); err == nil {
 		names = append(names, machine.NormalName(filepath.Base(path)))
 	}
@@ -98,7 +97,7 @@ func itself(dir string) []string {
 // packages are those that the lines install by name, each as the first line has it, beside
 // the project itself.
 func (d installation) packages(dir string) (out []pep508.Requirement) {
-	names := itself(dir)
+	names := append(itself(dir), "pip", "setuptools", "wheel", "uv")
 	for _, line := range append([]pyproject.Install{d.line}, d.more...) {
 		if line.Prose && line.Torch() == "" {
 			continue

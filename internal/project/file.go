@@ -51,24 +51,17 @@ func readBounded(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, err
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s: larger than %d MiB: this is not a project's file", path, most>>20)
 	}
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project's file", path, most>>20)
-	}
-	return text, nil
+	return text, err
 }
 
 // projectPython is what the project in dir demands of Python: its
 // .python-version, else what its packaging says; "" where it says nothing.
 func projectPython(dir string) string {
-	if text, err := ReadFile(filepath.Join(dir, ".python-version")); err == nil {
-		if v := pyproject.PythonVersion(text); v != "" {
-			return v
-		}
-	}
-	return cmp.Or(pythonOf(dir, "pyproject.toml"), pythonOf(dir, "setup.cfg"), pythonOf(dir, "setup.py"))
+	text, _ := ReadFile(filepath.Join(dir, ".python-version")) // without one it says nothing
+	return cmp.Or(pyproject.PythonVersion(text), pythonOf(dir, "pyproject.toml"), pythonOf(dir, "setup.cfg"), pythonOf(dir, "setup.py"))
 }
 
 // pythonOf is what one file of a project's packaging demands of Python; "" nothing, or

@@ -2,6 +2,7 @@ package project
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -165,6 +168,29 @@ func TestInstallProject(t *testing.T) {
 		}
 		if said := strings.Join(w.Said, "\n"); (tt.said == "") != (said == "") || !strings.Contains(said, tt.said) {
 			t.Errorf("%s: %q", name, said)
+		}
+	}
+}
+
+// The package of a project that is installed is imported, too; one that package_dir gives the
+// project's name is its own, wherever it lies.
+func TestOwnPackages(t *testing.T) {
+	project := builds + "[project]\nname = \"Face-Net\"\ndependencies = [\"torch\"]\n"
+	for name, tt := range map[string]struct{ files, want string }{
+		"as it is called": {"face_net/__init__.py other/__init__.py tests/__init__.py", "[face_net]"},
+		"in src":          {"src/face_net/__init__.py tests/__init__.py", "[face_net]"},
+		"by package_dir":  {"__init__.py", "[]"},
+	} {
+		files, w, target := map[string]string{"pyproject.toml": project, "examples/run.py": "import torch, face_net\n"}, &Wish{}, plan.Target{}
+		for file := range strings.FieldsSeq(tt.files) {
+			files[file] = ""
+		}
+		if err := w.Follow(tree(t, files), &target, false); err != nil {
+			t.Fatal(name, err)
+		}
+		own := xslices.Filter(target.Imported, func(m plan.Imported) bool { return m.Package == "the project itself" })
+		if got := fmt.Sprint(text.Each(own, func(m plan.Imported) string { return m.Module })); got != tt.want || len(w.Undeclared) > 0 {
+			t.Errorf("%s: %s %+v", name, got, w.Undeclared)
 		}
 	}
 }

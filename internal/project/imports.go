@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +39,11 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 		}
 	}
 	var others map[string]undeclared
+	own := itself(dir)
 	for _, m := range closure.Of(os.DirFS(dir)) {
+		if slices.Contains(own, likeNamed(m)) { // package_dir may give its folders that name
+			continue
+		}
 		by, named := bringer(m, asked)
 		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded})
 		if named {
@@ -60,6 +65,20 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 			w.documented, asked = append(w.documented, u.Ask...), append(asked, u.Ask...)
 		}
 	}
+}
+
+// ownPackages are the packages of a project that are called as it is, to be tried.
+func ownPackages(dir string) (out []plan.Imported) {
+	own := itself(dir)
+	for _, pattern := range []string{"*/__init__.py", "src/*/__init__.py"} {
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // it is well-formed
+		for _, name := range found {
+			if module := path.Base(path.Dir(name)); slices.Contains(own, machine.NormalName(module)) {
+				out = append(out, plan.Imported{Module: module, Package: "the project itself"})
+			}
+		}
+	}
+	return out
 }
 
 // bringer is the distribution that brings a module: one that is asked for, else the
@@ -94,8 +113,7 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 			}
 		}
 	}
-	document := installed(dir)
-	for _, q := range document.packages(dir) {
+	for _, q := range installed(dir).packages(dir) {
 		take(&pyproject.Project{Requirements: []pep508.Requirement{q}}, q.From)
 	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {

@@ -132,10 +132,12 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 	case whole.TorchBuild:
 		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
 			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
-	case elsewhere:
-		t.Editable = cmp.Or(w.Home, dir)
 	default:
-		t.Editable, err = filepath.Abs(cmp.Or(w.Home, dir))
+		t.Editable = cmp.Or(w.Home, dir)
+		t.Imported = append(ownPackages(dir), t.Imported...)
+		if !elsewhere {
+			t.Editable, err = filepath.Abs(t.Editable)
+		}
 		return err
 	}
 	return nil
@@ -239,11 +241,8 @@ func namedBy(dir, followed string) (nested []string) {
 // whatWasRead says which files of a project were read, and which lie there and were not
 // followed, with why.
 func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) string {
-	said := followed
-	switch {
-	case documented != "":
-		said += ", " + documented
-	case own != nil:
+	said := followed + say.With(", ", documented, "")
+	if documented == "" && own != nil {
 		said += ", " + own.Name
 	}
 	var left []string
@@ -365,8 +364,8 @@ func (w *Wish) Unfollowed() string {
 	if len(w.Arguments)+len(w.Files) > 0 || w.Dir != "" {
 		return ""
 	}
-	name, found := xslices.Find(wishFiles, IsFile)
-	return say.If(found, fmt.Sprintf("found %s: `envfix plan .` follows it, and so does `-r %s`", name, name))
+	name, _ := xslices.Find(wishFiles, IsFile)
+	return say.If(name != "", fmt.Sprintf("found %s: `envfix plan .` follows it, and so does `-r %s`", name, name))
 }
 
 // OnlyFiles refuses a folder in which a pipe or a device has the name of a project's file:
