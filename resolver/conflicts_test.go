@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/matrix"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,11 +42,7 @@ func TestBeside(t *testing.T) {
 func TestHeldCompanions(t *testing.T) {
 	m := matrix.Embedded()
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
-	q, err := pep508.Parse("torch==2.14.1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Request{Requirements: []pep508.Requirement{q}, Companions: []string{"torchvision", "torchtext"}, CPU: true, Python: "3.12"}
+	r := Request{Requirements: parsed(t, "torch==2.14.1"), Companions: []string{"torchvision", "torchtext"}, CPU: true, Python: "3.12"}
 	res, err := Resolve(m, h, r)
 	if err != nil || res.Choice == nil {
 		t.Fatalf("%v: %+v", err, res)

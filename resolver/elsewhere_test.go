@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -35,13 +34,9 @@ func TestWhatSpeaksAgainst(t *testing.T) {
 		{"GTX 980", "5.2", "3.10", "tensorrt", "tensorrt>=8.5.1.7,<=8.5.3.1"},
 		{"RTX 5090", "12.0", "3.12", "tensorflow", "its builds are for GPUs from 6.0 on"},
 	} {
-		q, err := pep508.Parse(c.wish, "")
-		if err != nil {
-			t.Fatal(err)
-		}
 		h := drawn{os: "linux", arch: "x86_64", glibc: "2.36", gpus: []string{c.sm}, driver: "570.133.07"}.machine()
 		h.GPUs[0].Name = c.gpu
-		res, err := Resolve(matrix.Embedded(), h, Request{Python: c.python, Requirements: []pep508.Requirement{q}})
+		res, err := Resolve(matrix.Embedded(), h, Request{Python: c.python, Requirements: parsed(t, c.wish)})
 		if err != nil {
 			t.Fatal(err)
 		}

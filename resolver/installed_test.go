@@ -5,24 +5,19 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
 // That an installer would keep what is there by its version is said where that is so: of
 // the version that is chosen, in another build, and of wheels.
 func TestLabelKept(t *testing.T) {
-	below, err := pep508.Parse("torch<2.15", "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
 	for _, c := range []struct {
 		installed, manager string
 		said               bool
 	}{{"2.14.1+cu126", "uv", true}, {"2.13.0+cu126", "uv", false}, {"2.13.0+cu126", "micromamba", false}, {"2.14.1+cpu", "uv", false}} {
 		h.Installed = []machine.Package{{Name: "torch", Version: c.installed}}
-		res, err := Resolve(matrix.Embedded(), h, Request{CPU: true, Python: "3.12", Manager: c.manager, Requirements: []pep508.Requirement{below}})
+		res, err := Resolve(matrix.Embedded(), h, Request{CPU: true, Python: "3.12", Manager: c.manager, Requirements: parsed(t, "torch<2.15")})
 		if err != nil || res.Choice == nil {
 			t.Fatalf("%v: %+v", err, res)
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 )
 
 // TestJudgeBeside judges what the judge's own walk does not draw: Macs, packages beside
@@ -28,13 +27,7 @@ func TestJudgeBeside(t *testing.T) {
 	wrong, chosen, known := 0, map[string]int{}, map[string]bool{}
 	for range n {
 		c := kinds[rnd.Intn(len(kinds))](j, rnd)
-		for _, text := range strings.Fields(c.wish) {
-			q, err := pep508.Parse(text, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.request.Requirements = append(c.request.Requirements, q)
-		}
+		c.request.Requirements = append(c.request.Requirements, parsed(t, strings.Fields(c.wish)...)...)
 		key := c.kind + c.text + fmt.Sprint(c.request)
 		if known[key] {
 			continue

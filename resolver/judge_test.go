@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/internal/version"
 )
 
@@ -120,11 +119,7 @@ func (d drawn) request(t interface{ Fatal(...any) }) Request {
 	if d.onlyDefault {
 		r.OnlyIndex = "default"
 	}
-	q, err := pep508.Parse(text, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Requirements = []pep508.Requirement{q}
+	r.Requirements = parsed(t, text)
 	return r
 }
 

@@ -49,11 +49,7 @@ func TestJudgeWheels(t *testing.T) {
 		if system == "windows" {
 			d.glibc, d.driver = "", pickOf(rnd, "472.12", "528.49", "551.61", "572.83", "581.29", "596.21")
 		}
-		q, err := pep508.Parse(wish, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := Resolve(m, d.machine(), Request{Requirements: []pep508.Requirement{q}})
+		res, err := Resolve(m, d.machine(), Request{Requirements: parsed(t, wish)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -25,12 +24,8 @@ func TestNamesNearKnownOnes(t *testing.T) {
 		"cudf": "", "cudf-cu12": "", "spconv": "", "nvidia-dali": "", "nvidia-tensorrt": "tensorrt", "auto-awq": "autoawq",
 		"dataset": "", "fairseq2": "", "cupy-cuda11x": "", "spconv-cu118": "", "tokenizer": "", "pillow": "", "sympy": "", "dask": "", "jaxtyping": "",
 	} {
-		q, err := pep508.Parse(name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := Request{Requirements: []pep508.Requirement{q}, Python: "3.12"}
-		_, err = Resolve(m, h, r)
+		r := Request{Requirements: parsed(t, name), Python: "3.12"}
+		_, err := Resolve(m, h, r)
 		var named *NameError
 		switch {
 		case meant == "" && err != nil, meant != "" && (!errors.As(err, &named) || named.Meant != meant):

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
@@ -144,11 +143,7 @@ func applyChange(t *rapid.T, m *matrix.Matrix, n Nearest, h *machine.Machine, r 
 	case words[0] == "python":
 		r.Python = words[1]
 	case words[0] == "torch":
-		q, err := pep508.Parse("torch=="+words[1], "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Requirements = []pep508.Requirement{q}
+		r.Requirements = parsed(t, "torch=="+words[1])
 	case words[0] == "driver":
 		number, _ := strconv.Atoi(words[1])
 		b, _ := m.Branch(number)

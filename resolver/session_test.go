@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"envfix/internal/machine"
-	"envfix/internal/pep508"
 	"envfix/matrix"
 )
 
@@ -76,11 +75,7 @@ func TestClassOfDrawnMachines(t *testing.T) {
 			if b.Decision == InstallCPU && o.Build != cpu { // to name a CUDA build is to ask for a GPU
 				r.Build = ""
 			}
-			q, err := pep508.Parse("torch=="+o.Torch, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Requirements = append(r.Requirements, q)
+			r.Requirements = append(r.Requirements, parsed(t, "torch=="+o.Torch)...)
 			pinned, err := Resolve(m, h, r)
 			if err != nil {
 				t.Fatal(err)

@@ -7,9 +7,21 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
 )
+
+// parsed are requirements as they are written.
+func parsed(t interface{ Fatal(...any) }, lines ...string) []pep508.Requirement {
+	return text.Each(lines, func(line string) pep508.Requirement {
+		q, err := pep508.Parse(line, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	})
+}
 
 func withoutGPU(t *testing.T, python string, wants ...string) *Resolution {
 	t.Helper()
@@ -18,14 +30,7 @@ func withoutGPU(t *testing.T, python string, wants ...string) *Resolution {
 
 func withoutGPUIn(t *testing.T, m *matrix.Matrix, python string, wants ...string) *Resolution {
 	t.Helper()
-	r := Request{Python: python, Described: true, Today: "2026-11-21"}
-	for _, w := range wants {
-		q, err := pep508.Parse(w, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Requirements = append(r.Requirements, q)
-	}
+	r := Request{Python: python, Described: true, Today: "2026-11-21", Requirements: parsed(t, wants...)}
 	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}}
 	res, err := Resolve(m, h, r)
 	if err != nil {
@@ -76,14 +81,7 @@ func TestReadRows(t *testing.T) {
 			MinSM: sm, Plain: "none", Apart: true, Proof: matrix.ByWheel}},
 	})
 	ask := func(driver string, sm machine.SM, wants ...string) *Resolution {
-		r := Request{Python: "3.12", Described: true, Today: "2026-11-21"}
-		for _, w := range wants {
-			q, err := pep508.Parse(w, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Requirements = append(r.Requirements, q)
-		}
+		r := Request{Python: "3.12", Described: true, Today: "2026-11-21", Requirements: parsed(t, wants...)}
 		h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Driver: &machine.Driver{Version: version.MustDotted(driver)},
 			GPUs: []machine.GPU{{Vendor: machine.NVIDIA, Name: "X", SM: sm, Visible: true, Evidence: machine.FromFlag}}}
 		res, err := Resolve(m, h, r)
