@@ -20,4 +20,7 @@ var (
 	// Modules are the modules that distributions bring; it has no other form.
 	//go:embed modules.tsv
 	Modules string
+	// Verdicts are those on a job, in words; it has no other form either.
+	//go:embed verdicts.tsv
+	Verdicts string
 )

@@ -73,7 +73,7 @@ func TestVerdictNames(t *testing.T) {
 	for _, m := range regexp.MustCompile(`= "(\w+)"`).FindAllStringSubmatch(block, -1) {
 		want = append(want, m[1])
 	}
-	for _, n := range verdictNames {
+	for _, n := range verdictNames() {
 		have = append(have, n[0])
 	}
 	slices.Sort(want)
