@@ -152,10 +152,12 @@ func TestInstallProject(t *testing.T) {
 		editable bool
 		said     string
 	}{
-		"it builds":         {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\ndependencies = [\"torch\"]\n"}, plan.Target{}, true, ""},
+		"it builds":         {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"torch\"]\n"}, plan.Target{}, true, ""},
 		"not wished":        {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\ndependencies = [\"torch\"]\n"}, plan.Target{NoInstallProject: true}, false, ""},
+		"no version":        {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\ndependencies = [\"torch\"]\n"}, plan.Target{}, false, "names no version"},
+		"computed":          {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\ndynamic = [\"version\"]\ndependencies = [\"torch\"]\n"}, plan.Target{}, true, ""},
 		"no build":          {map[string]string{"requirements.txt": "torch\n"}, plan.Target{}, false, ""},
-		"builds with torch": {map[string]string{"pyproject.toml": "[build-system]\nrequires = [\"setuptools\", \"torch\"]\n[project]\nname = \"x\"\ndependencies = [\"torch\"]\n"}, plan.Target{}, false, "to build it takes torch"},
+		"builds with torch": {map[string]string{"pyproject.toml": "[build-system]\nrequires = [\"setuptools\", \"torch\"]\n[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"torch\"]\n"}, plan.Target{}, false, "to build it takes torch"},
 		"asks for more": {map[string]string{"requirements.txt": "torch\n", "pyproject.toml": builds + "[project]\nname = \"x\"\ndependencies = [\"rich\"]\n"},
 			plan.Target{}, false, ""},
 	} {
@@ -175,7 +177,7 @@ func TestInstallProject(t *testing.T) {
 // The package of a project that is installed is imported, too; one that package_dir gives the
 // project's name is its own, wherever it lies.
 func TestOwnPackages(t *testing.T) {
-	project := builds + "[project]\nname = \"Face-Net\"\ndependencies = [\"torch\"]\n"
+	project := builds + "[project]\nname = \"Face-Net\"\nversion = \"1\"\ndependencies = [\"torch\"]\n"
 	for name, tt := range map[string]struct{ files, want string }{
 		"as it is called": {"face_net/__init__.py other/__init__.py tests/__init__.py", "[face_net]"},
 		"in src":          {"src/face_net/__init__.py tests/__init__.py", "[face_net]"},

@@ -125,10 +125,12 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 		if slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return !asked.Asks(q.Name) }) {
 			return nil
 		}
-		whole.Builds, whole.TorchBuild = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild
+		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
 	}
 	switch {
 	case !whole.Builds:
+	case whole.Unversioned:
+		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
 	case whole.TorchBuild:
 		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
 			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")

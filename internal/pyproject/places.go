@@ -56,8 +56,7 @@ func (f *lines) place(s, at, name string, editable bool) {
 	p := Place{Where: strings.Trim(strings.TrimSpace(where), `"'`), Dir: path.Dir(name), Editable: editable, Marker: strings.TrimSpace(marker), From: at}
 	if before, fragment, ok := strings.Cut(p.Where, "#egg="); ok {
 		egg, rest, _ := strings.Cut(fragment, "&")
-		p.Package, p.Where = machine.NormalName(egg), before
-		p.Where += say.With("#", rest, "")
+		p.Package, p.Where = machine.NormalName(egg), before+say.With("#", rest, "")
 	}
 	f.p.Places = append(f.p.Places, p)
 }
@@ -78,13 +77,10 @@ func (f *lines) refuse(at, format string, args ...any) {
 // hashes keeps the SHA-256 of a line; another algorithm cannot be held to a lock's.
 func (f *lines) hashes(name, options, at string) {
 	for _, o := range strings.Fields("--" + options) {
-		sum, ok := strings.CutPrefix(o, "--hash=")
-		if !ok {
-			continue
-		}
-		if hex, ok := strings.CutPrefix(sum, "sha256:"); ok {
+		sum, is := strings.CutPrefix(o, "--hash=")
+		if hex, known := strings.CutPrefix(sum, "sha256:"); is && known {
 			f.p.Hashes = append(f.p.Hashes, Hash{name, strings.ToLower(hex)})
-		} else {
+		} else if is {
 			f.refuse(at, "--hash=%s: only sha256 can be held to the lock's", sum)
 		}
 	}

@@ -40,17 +40,18 @@ type Project struct {
 	Notes        []string             // what was not followed, and why
 	Hashed       bool                 // its lines name the hashes of files: it lists all that an environment is to hold
 
-	Limits     []pep508.Requirement // constraints: they limit a package that is asked for and ask for none
-	Overrides  []pep508.Requirement // uv's: what stands here replaces what other packages say
-	Places     []Place              // what is installed from a folder, an address or a repository
-	Hashes     []Hash
-	Options    []string  // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
-	TorchIn    []Carrier // extras and groups that ask for torch
-	Builds     bool      // it says how the project itself is built: that can be installed
-	TorchBuild bool      // to build it takes torch
-	Silent     bool      // a pyproject.toml that says nothing of dependencies: setup.py or setup.cfg does
-	Unfollowed []string  // what is not followed, and changes no file that is locked as far as is known
-	Refused    []string  // what cannot be followed when a lock is made from it, each with what to do
+	Limits      []pep508.Requirement // constraints: they limit a package that is asked for and ask for none
+	Overrides   []pep508.Requirement // uv's: what stands here replaces what other packages say
+	Places      []Place              // what is installed from a folder, an address or a repository
+	Hashes      []Hash
+	Options     []string  // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
+	TorchIn     []Carrier // extras and groups that ask for torch
+	Builds      bool      // it says how the project itself is built: that can be installed
+	TorchBuild  bool      // to build it takes torch
+	Unversioned bool      // it is to be built, and its [project] says no version, nor that it is computed: no tool builds that
+	Silent      bool      // a pyproject.toml that says nothing of dependencies: setup.py or setup.cfg does
+	Unfollowed  []string  // what is not followed, and changes no file that is locked as far as is known
+	Refused     []string  // what cannot be followed when a lock is made from it, each with what to do
 
 	dynamic [][]string // files that a pyproject.toml takes its dependencies from
 }
@@ -92,6 +93,7 @@ type Source struct {
 type document struct {
 	Project struct {
 		Name         string              `toml:"name"`
+		Version      string              `toml:"version"`
 		Dependencies []string            `toml:"dependencies"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
 		Python       string              `toml:"requires-python"`
@@ -144,15 +146,15 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 	}
 	p := &Project{Name: cmp.Or(d.Project.Name, d.Tool.Poetry.Name), Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
 	p.TorchBuild = d.Build != nil && namesTorch(d.Build.Requires) != ""
+	p.Unversioned = p.Builds && d.Project.Name != "" && d.Project.Version == "" && !slices.Contains(d.Project.Dynamic, "version")
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
 	declare(&r, d.Project.Optional, func(lines []string) []string { return lines })
 	p.Groups = slices.AppendSeq(p.Groups, maps.Keys(d.Groups))
 	r.poetry(&d.Tool.Poetry, groups)
 	d.outside(p)
-	slices.Sort(p.Groups)
+	p.Groups = slices.Compact(slices.Sorted(slices.Values(p.Groups)))
 	slices.Sort(p.Extras)
-	p.Groups = slices.Compact(p.Groups)
 	if r.err != nil {
 		return nil, r.err
 	}
