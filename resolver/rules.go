@@ -77,9 +77,9 @@ func sourceRule(q *attempt, b *matrix.Build) *Reason {
 		return q.no(b.Source, "PyTorch does not advertise this build; it is taken only with `--build %s`", b.Label)
 	case !q.p.req.unknown(b), q.p.cache.noneSeen, q.p.req.Channel != "":
 	case q.p.req.lookedFor(b):
-		return q.no(b.Source, "its index does not list this wheel; it is taken only with `--build %s`", b.Label)
+		return q.no(b.Source, "its index does not list this wheel; `torch==%s --build %s` takes it", b.Release.Torch, b.Label)
 	default:
-		return q.no(b.Source, "not known whether this wheel exists; it is taken only with `--build %s`", b.Label)
+		return q.no(b.Source, "not known whether this wheel exists; `torch==%s --build %s` takes it", b.Release.Torch, b.Label)
 	}
 	switch only := strings.TrimSuffix(q.p.req.OnlyIndex, "/"); {
 	case isConda(b):
