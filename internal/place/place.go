@@ -55,7 +55,7 @@ func Here() Place {
 			return Place{Dir: Default, state: "a link to " + text.Escape(to) + ", which is not there"}
 		}
 		if !IsEnv(Default) {
-			p.state = "new"
+			p.state = say.Either(Exists(Default) && !Exists(Default+"/."), "a file, which is in the way: move it away", "new")
 		}
 		p.state += say.If(IsEnv(active), "; active is "+text.Escape(active)+", which `--env` names")
 		return p
