@@ -167,6 +167,7 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	report := f.examined(ctx, patient)
 	if !patient.Pasted && f.plan.machine.facts == "" {
 		report.Notes = append(report.Notes, lockDrift(patient.Machine, f.plan.machine.env)...)
+		f.unlocked(ctx, report.Findings)
 	}
 	if f.html != "" {
 		if err := f.writePage(ctx, report, patient); err != nil {
@@ -187,6 +188,21 @@ func (f doctorFlags) examine(ctx context.Context) error {
 		return &fail.Error{Code: fail.Unknown}
 	}
 	return &fail.Error{Code: fail.Failed}
+}
+
+// unlocked has the way out of a lock that has nothing for this machine in place of an apply
+// that would refuse.
+func (f doctorFlags) unlocked(ctx context.Context, found []doctor.Finding) {
+	if governing() == "" || len(found) == 0 || len(found[0].Fix) == 0 || !strings.HasPrefix(found[0].Fix[0], "`envfix apply`") {
+		return
+	}
+	q, _, err := f.plan.question(ctx)
+	if err == nil {
+		_, err = f.plan.lockedPlan(q)
+	}
+	if err != nil {
+		found[0].Text, found[0].Fix = found[0].Text+", and "+fail.Of(err).Text, fail.Of(err).Hints
+	}
 }
 
 // tell writes a report in the form that was asked for.

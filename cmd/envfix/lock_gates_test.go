@@ -84,6 +84,9 @@ func TestLockOfADirectoryAbove(t *testing.T) {
 			t.Errorf("%q exits %d without %q:\n%s", tt.args, code, tt.says, said)
 		}
 	}
+	if _, said := lockSays(t, dir, "doctor"); !strings.Contains(said, "matches no profile") || strings.Contains(said, "`envfix apply` installs") {
+		t.Errorf("doctor names an apply that refuses:\n%s", said)
+	}
 }
 
 // A driver below the floor is no dead end: the error names the flag, and the flag plans
