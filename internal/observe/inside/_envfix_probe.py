@@ -12,7 +12,7 @@ USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; wh
 BATCH, BACKWARD, OPTIMIZER = 1, 2, 3  # what counts as a step: the optimizer's, without one each backward pass, without that each batch
 LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 DIR, WARM_STEPS, SLOW, MOST_EVENTS = os.environ.get("ENVFIX_PROBE_DIR", ""), 3, 2 * 10**9, 64
-BURST_AT, HAND_AT, BURST_STEPS = 5, 40, 5  # after so many backward passes no optimizer comes: the updates are written by hand
+BURST_AT, HAND_AT, BURST_STEPS = 5, 20, 5  # after so many backward passes no optimizer comes: the updates are written by hand
 C = memoryview(bytearray(4096)).cast("Q")  # scratch until the first hook fires
 S = {"page": False, "events": 0, "undo": [], "backward": None, "burst": 0, "mark": 0, "next_mem": 0, "loaders": 0, "lines": {}, "moved": {}, "host": set(),
      "look": None, "thread": 0, "tid": 0, "warm": False, "eval": False, "data": None, "trains": set(), "lead": None,
