@@ -280,9 +280,9 @@ for cuda in (False, True):
 	}
 }
 
-// TestSwitchInterval: the GIL is asked for soon while nobody else might ask for it, else
-// for a moment before a look, and later where calls hold it long; what the job set itself
-// stays, and no child inherits it.
+// TestSwitchInterval: the GIL is asked for soon while nobody else might ask for it, as who
+// sleeps does not, else for a moment before a look, and later where calls hold it long; what
+// the job set itself stays, and no child inherits it.
 func TestSwitchInterval(t *testing.T) {
 	r := runProbed(t, `
 import os, sys, threading, time, torch, _envfix_look as K
@@ -294,8 +294,13 @@ sys.stdout.flush()
 if os.fork() == 0:
     print(sys.getswitchinterval() == K.USUAL); sys.stdout.flush(); os._exit(0)
 os.wait()
-threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
-time.sleep(0.05)
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+time.sleep(0.3)
+print(seen(100) == {K.SOON})
+def work():
+    while True: sum(range(100))
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
 print(seen(300) == {K.SOON, K.USUAL})
 sys.setswitchinterval(0.003)
 print(seen(100) == {0.003})
@@ -306,7 +311,7 @@ K.LATER, K.L["late"] = later, 0.006
 K.patient(False)
 print(sys.getswitchinterval() == later)
 `)
-	if r.stdout != strings.Repeat("True\n", 6) || r.stderr != "" {
+	if r.stdout != strings.Repeat("True\n", 7) || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }

@@ -52,7 +52,7 @@ func Verdict(r verdict.Report, price float64, s Style) string {
 
 // headline is a verdict's id, what it means, and how sure it is.
 func headline(f verdict.Finding, s Style) string {
-	return s.Bold(Clean(f.Verdict)) + ": " + verdictTitle(f.Verdict) + confidence(f)
+	return s.Bold(Clean(f.Verdict)) + ": " + say.Either(f.Verdict == verdict.Healthy && f.Confidence == "low", "no cause was found", verdictTitle(f.Verdict)) + confidence(f)
 }
 
 func confidence(f verdict.Finding) string {

@@ -159,4 +159,6 @@ def deep(n):
         kernels = any(device(e) > 0 for e in every)
         own = device if kernels else lambda e: e.self_cpu_time_total
         top = sorted(every, key=own, reverse=True)[:8]
+        P.C[P.WARM], P.C[P.WARM_LOAD], P.S["warm"] = n, P.C[P.LOAD], True  # these steps, and the garbage that they left, are not the job's
+        P.C[P.LAST] = P.C[P.WARM_AT] = P.now()
         P.event(deep_kernels=kernels, deep=["%8.2f ms %5d × %s" % (own(e) / 1e3 / DEEP_STEPS, max(1, e.count // DEEP_STEPS), e.key[:80]) for e in top if own(e) > 0])

@@ -38,7 +38,7 @@ READS = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "rec
 GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
 READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
-L = {"on": False, "known": {}, "names": {}, "late": 0, "awake": 0, "gc_since": 0}
+L = {"on": False, "known": {}, "names": {}, "late": 0, "awake": 0, "gc_since": 0, "alone": False}
 
 def name(code):
     return getattr(code, "co_qualname", code.co_name)
@@ -231,11 +231,14 @@ def slept(dt):  # of so many microseconds, as Linux counts: a look itself finds 
     except OSError:
         return 0
 
+def blocked(stack):  # in a call that waits for another thread, for data or for time
+    return BLOCKS & set(words(native(stack[0])))
+
 def beside(s):  # what another thread of the job's does while the loop sleeps: for what that brings, or for the GIL, which that holds
     for stack in stacks():
         own = next((g for g in stack if facts(g)[0] and g.f_code.co_name[:1] != "<"), None)
         kind = next((facts(g)[1] for g in stack if facts(g)[1] in OVER), "data" if s[0] == "data" else "python")
-        if (own or kind in OVER) and not BLOCKS & set(words(native(stack[0]))):
+        if (own or kind in OVER) and not blocked(stack):
             at = own and (own.f_code.co_filename, line(own), name(own.f_code)) or ("", 0, "")
             return (kind, *at, name((own or stack[-1]).f_code) + " in another thread")
     return s
@@ -336,7 +339,7 @@ def run(told, done):
         while True:
             n, t = n + 1, P.now()
             wait = min(LONGEST, max(SHORTEST, (P.now() - L["begun"]) / 1e9 / SPREAD)) * (0.5 + n * 0.618 % 1)  # uneven: no rhythm hides from it
-            alone = _thread._count() == 1
+            alone = L["alone"] or _thread._count() == 1
             patient(not alone)
             if told.acquire(True, wait):
                 break
@@ -362,7 +365,9 @@ def look():
     L["looks"] += 1
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
-    asleep = slept(dt) if not L["worker"] and _thread._count() > 1 else 0
+    others = _thread._count() > 1
+    L["alone"] = others and all(map(blocked, stacks()))  # they ask for no GIL, such as the thread that draws a bar
+    asleep = slept(dt) if not L["worker"] and others else 0
     waits = s and (s[0] in WAITS or s[0] == "backward" and not P.torch.cuda.is_initialized())  # a GPU's backward pass runs in a thread of torch's
     if s and s[0] in STEP and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
         L["model"] = True

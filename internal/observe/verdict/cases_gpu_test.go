@@ -18,6 +18,13 @@ var onGPU = []ruleCase{
 		load(t, 0, 0)
 		each(t, 0, func(g *GPUFrame) { g.Ours, g.Used = 0, 4 })
 	}, "model_on_cpu", []string{"86 M parameters", "model.to(device)"}},
+	{"model on the cpu, of a job that started CUDA", func(t *Trace) { // as on an H200: its core is busy, and starts no work
+		t.Processes[0].LoopCPU = 90
+		lead(t).Params = map[string]int64{"cpu/torch.float32": 86e6}
+		load(t, 0, 0)
+		each(t, 0, func(g *GPUFrame) { g.Ours, g.Used = 600, 600 })
+		looked(t, "forward", 0.5)
+	}, "model_on_cpu", nil},
 	{"inputs and model on the cpu, torch said no", func(t *Trace) {
 		lead(t).Params, lead(t).CUDAInit, lead(t).SaidNo, t.Processes[0].GPUFiles = map[string]int64{"cpu/torch.float32": 86e6}, false, true, false
 		load(t, 0, 0)
@@ -64,6 +71,12 @@ var onGPU = []ruleCase{
 		lead(t).Batch.Shape[0], t.Processes[0].LoopCPU = 1, 90
 		looked(t, "backward", 0.5)
 	}, "tiny_batch", []string{"batch 1", "starting the work costs more"}},
+	{"a core that starts short steps of no known batch", func(t *Trace) { // as on an H200: one cause, told once
+		load(t, 0, 14)
+		t.Processes[0].LoopCPU, lead(t).Page.StepP50, lead(t).Batch, lead(t).Loaders = 90, 0.0015, nil, nil
+		each(t, 0, func(g *GPUFrame) { g.Ours, g.Used = 600, 600 })
+		looked(t, "backward", 0.5)
+	}, "python_bound", nil},
 	{"batch of one, whose loop saves", func(t *Trace) {
 		load(t, 0, 14)
 		lead(t).Batch.Shape[0], t.Processes[0].LoopCPU = 1, 90

@@ -27,7 +27,7 @@ var works = []work{
 		[]string{"compute metrics a tenth as often, or once an epoch over sums that each step adds to", "use tensors on the device: torchmetrics, or torch itself"}},
 	{"evaluation", EvalBound, 0.2, 0.5, "evaluates",
 		[]string{"evaluate half as often, or on half of the data", "with torch.inference_mode(), and the largest batch that fits"}},
-	{"compile", Recompiles, 0.2, 1, "compiles again", keepShapes},
+	{"compile", Recompiles, 0.2, 0, "compiles again", keepShapes}, // the backward pass compiles too, and no look tells
 	{"copy", CopiesEachStep, 0.2, 0, "copies to the GPU",
 		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)",
 			"send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
@@ -54,7 +54,7 @@ const (
 	launchMuch  = 0.40 // of the loop's time starts work, else that is not what the GPU waits for
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
 	crowded     = 0.3  // of the time the loop waited for a processor: there parts were seen smaller than they are (three jobs, measured)
-	unsure      = 1.5  // times: a gain that so few looks leave as wide is not promised
+	unsure      = 1.25 // times: a gain that so few looks leave as wide is not promised
 )
 
 // aside are the parts that the job's own lines do beside training.

@@ -191,7 +191,8 @@ func tinyBatch(f *facts) *Finding {
 	l, n := f.load(), f.batchSize()
 	s := f.passTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
 	small, w := n > 0 && n <= 2, f.looks()
-	if !f.step().ok || s >= stepTiny && !(small && f.launches()) || !f.waits() || l.ok && l.v >= f.loadLimit() ||
+	launches := f.launches() // which a Python core explains, if the batch is not the least
+	if !f.step().ok || modelOnCPU(f) != nil || launches && !small || !launches && s >= stepTiny || !f.waits() || l.ok && l.v >= f.loadLimit() ||
 		w != nil && w.part(launchParts...) < launchMuch { // what the loop does beside its model takes as long for a larger batch
 		return nil
 	}
@@ -230,7 +231,7 @@ var launchParts = []string{"between", "forward", "backward", "optimizer"}
 // GPU waits for that.
 func (f *facts) launches() bool {
 	b, _ := f.burst()
-	if len(f.used) == 0 || !f.idle.ok || f.idle.v < idleHigh || f.core().v < 0.9 || eachPass(f, b.Syncs) >= syncsMany {
+	if len(f.used) == 0 || modelOnCPU(f) != nil || !f.idle.ok || f.idle.v < idleHigh || f.core().v < 0.9 || eachPass(f, b.Syncs) >= syncsMany {
 		return false
 	}
 	w := f.looks()
