@@ -79,11 +79,7 @@ function Invoke-Step {
 func (s *psScript) begin() {
 	s.Add("$target = %s\n", text.PowerShell(s.p.Target.Dir))
 	s.Add(psBegin, text.Join(text.Each(ofTheMachine, text.PowerShell), ", "))
-	for _, step := range s.p.Steps {
-		if step.Run != nil && !bringsUV(step) {
-			s.tool(*step.Run)
-		}
-	}
+	s.programs(s.tool)
 }
 
 // psUV takes the uv that is there, else brings one with pip into a place of its own.
@@ -111,13 +107,8 @@ foreach ($try in @(@('py', '-%[1]s'), @('python', '-E'), @('python3', '-E'))) {
 if (-not $python) { throw 'install Python %[1]s first' }
 `
 
-// tool writes, once, how the program is found that r runs.
-func (s *psScript) tool(r Run) {
-	name := toolOf(r)
-	if name == "" || slices.Contains(s.found, name) {
-		return
-	}
-	s.found = append(s.found, name)
+// tool writes how the program is found that r runs.
+func (s *psScript) tool(name string, r Run) {
 	switch name {
 	case "uv":
 		var index text.Doc

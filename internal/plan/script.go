@@ -114,8 +114,7 @@ func summary(p *Plan) string {
 
 type script struct {
 	text.Doc
-	p     *Plan
-	found []string // programs that the script has looked for
+	p *Plan
 }
 
 // refuse makes the script none, for what cannot be written into one.
@@ -135,11 +134,7 @@ func (s *script) variables() {
 	s.Add("tools=${XDG_STATE_HOME:-\"$HOME/.local/state\"}/envfix/tools\nmkdir -p \"$tools\"\n")
 	s.Add(`root() { if [ "$(id -u)" -eq 0 ]; then env "$@"; else sudo env "$@"; fi; }` + "\n")
 	s.userFunction()
-	for _, step := range s.p.Steps {
-		if step.Run != nil && !step.Root && !bringsUV(step) {
-			s.tools(*step.Run)
-		}
-	}
+	s.programs(s.tool)
 }
 
 // step writes one step. Where a person has to do one in between, every step can

@@ -134,13 +134,22 @@ func defaultMirror(pairs []string) (words []string) {
 	return words
 }
 
-// tools writes, once, how the program is found that r runs.
-func (s *script) tools(r Run) {
-	name := toolOf(r)
-	if name == "" || slices.Contains(s.found, name) {
-		return
+// programs tells of each program that steps run, once, with the first that runs it.
+func (s *script) programs(tell func(name string, r Run)) {
+	told := map[string]bool{"": true}
+	for _, step := range s.p.Steps {
+		if step.Run == nil || step.Root || bringsUV(step) {
+			continue
+		}
+		if name := toolOf(*step.Run); !told[name] {
+			told[name] = true
+			tell(name, *step.Run)
+		}
 	}
-	s.found = append(s.found, name)
+}
+
+// tool writes how the program is found that r runs.
+func (s *script) tool(name string, r Run) {
 	switch name {
 	case "uv":
 		var index text.Doc
