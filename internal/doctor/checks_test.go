@@ -180,6 +180,10 @@ var ruled = []struct{ check, sick, healthy string }{
 		"in the image pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel the extension builds",
 	},
 	{
+		"TK003", "FROM image pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\nCUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+		"CUDA_HOME=/usr/local/cuda, and the extension builds",
+	},
+	{
 		"CODE016", "ValueError: Total number of attention heads (28) must be divisible by tensor parallel size (8).",
 		"attention heads 28, tensor parallel size 4",
 	},

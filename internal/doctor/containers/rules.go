@@ -7,5 +7,4 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"CTR008"}, Find: staleCDI},
 	{Checks: []string{"CTR001", "CTR018", "CTR022", "CTR024"}, After: asksForNone},
-	{Checks: []string{"TK013", "TK003"}, After: runtimeImage},
 }

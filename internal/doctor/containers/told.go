@@ -30,16 +30,3 @@ func staleCDI(e *evidence.Evidence, out *evidence.Findings) {
 		}
 	}
 }
-
-// runtimeImage: images named …-runtime hold neither nvcc nor headers; those named …-devel do.
-func runtimeImage(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	image := e.Containers.Runtime
-	if image == "" {
-		return
-	}
-	for _, f := range found.Of("TK013", "TK003") {
-		devel := image[:strings.LastIndex(image, "-")] + "-devel"
-		out.Anew(f).Do("the image "+devel+" in place of "+image+": it has the compiler and the headers",
-			"or take a wheel that is built already")
-	}
-}
