@@ -52,6 +52,10 @@ var containerTexts = []struct{ name, check, words, text string }{
 		"with other capabilities", "CTR018", "without the capability gpu",
 		strings.Replace(composeWith, "[gpu]", "[compute]", 1),
 	},
+	{
+		"docker that was given a GPU, and no driver", "CTR001", "the container was started with a GPU, and nothing of the driver is in it",
+		"$ docker run --rm --gpus all pytorch/pytorch python train.py\ndocker: " + sees,
+	},
 	{"runtime: nvidia", "", "", composeWithout + "    runtime: nvidia\n"},
 	{"CDI", "", "", composeWithout + "    devices:\n      - nvidia.com/gpu=all\n"},
 	{

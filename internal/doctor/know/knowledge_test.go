@@ -97,6 +97,18 @@ func TestChecksSpeakToPeople(t *testing.T) {
 	}
 }
 
+// A rule that nobody would ask is refused.
+func TestRuleIsAsked(t *testing.T) {
+	known := Embedded()
+	for after, accepted := range map[string]bool{"": true, "others": true, "all": true, "true": false} {
+		k := &Knowledge{Checks: known.Checks, Causes: known.Causes}
+		err := k.addRule(record{keys: map[string][]string{"id": {"x"}, "check": {known.Order[0]}, "if": {"Pasted"}, "after": {after}}})
+		if accepted != (err == nil) {
+			t.Errorf("after: %q: %v", after, err)
+		}
+	}
+}
+
 // FuzzRecords: the reader of our data refuses or reads, and does not panic.
 func FuzzRecords(f *testing.F) {
 	f.Add("format: 1\nchecks:\n- id: X\n  fix:\n  - 'a'\n  list: [a, 'b, c']\n")

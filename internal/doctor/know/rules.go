@@ -157,8 +157,8 @@ func (k *Knowledge) addRule(r record) (err error) {
 	}
 	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At)+len(rule.If) > 0)
 	foreign := slices.ContainsFunc(rule.Cause, func(s Saying) bool { return !k.cause(s.Text) })
-	if rule.ID == "" || !told || foreign {
-		return fmt.Errorf("%q is not a rule: it has no id, no check, no condition, or no cause of the vocabulary", rule.ID)
+	if asked := slices.Contains([]string{"", "others", "all"}, rule.After); rule.ID == "" || !told || !asked || foreign {
+		return fmt.Errorf("%q is not a rule: it has no id, no check, no condition, or no cause or `after` of the vocabulary", rule.ID)
 	}
 	k.Rules = append(k.Rules, rule)
 	return nil
