@@ -17,8 +17,8 @@ import (
 // named are the facts that are no field; zero where it is not so.
 var named = map[string]func(r *row, of []string) any{
 	"message":     func(r *row, of []string) any { return saidAt(r.e.Has(of...)) },
-	"no-device":   func(r *row, _ []string) any { return saidAt(r.e.Has(NoDevice...)) },
-	"wsl-trouble": func(r *row, _ []string) any { return saidAt(r.e.Has(wslTrouble...)) },
+	"no-device":   func(r *row, _ []string) any { return saidAt(r.e.Has(r.e.Limit("no-device").Values...)) },
+	"wsl-trouble": func(r *row, _ []string) any { return saidAt(r.e.Has(r.e.Limit("wsl-trouble").Values...)) },
 	"old-gpu": func(r *row, _ []string) any {
 		if old := r.e.GPU().AllBefore(r.e.LimitSM("turing", 0)); old != nil {
 			return NameOf(*old)

@@ -46,21 +46,6 @@ func (e *Evidence) Hit(id string) *read.Hit {
 	return xslices.At(e.Hits, func(h read.Hit) bool { return h.Message.ID == id })
 }
 
-// noDevice are the messages that say no more than that no GPU can be used.
-var NoDevice = []string{
-	"torch-no-nvidia-driver", "torch-no-gpus", "cuda-no-device", "libcuda-missing", "smi-not-found",
-	"no-devices", "nvml-not-loaded", "nvml-lib-missing", "deserialize-cuda", "torch-fallback-cpu",
-	"app-no-gpu", "yolo-device", "nvml-unknown", "triton-libcuda", "ollama-no-gpu", "dev-nodes-missing",
-}
-
-// wslTrouble are the messages that under WSL speak of the driver, which is Windows'.
-var wslTrouble = []string{
-	"nvml-mismatch", "nvml-not-loaded", "torch-no-nvidia-driver", "nvml-os-blocked",
-	"cudnn-load-libcuda", "libcuda-missing", "torch-unknown-error", "cuda-no-device", "torch-no-gpus",
-	"container-cli-driver", "no-devices", "triton-libcuda", "wsl-libcuda", "wsl-dxg", "cuda-804",
-	"cuda-803", "cuda-busy", "cudart-insufficient", "cuda-os-call", "torch-init-failed",
-}
-
 // Clue reports whether the text has a clue.
 func (e *Evidence) Clue(id string) bool {
 	return slices.ContainsFunc(e.Clues, func(h read.ClueHit) bool { return h.Clue.ID == id })
@@ -82,10 +67,10 @@ func (e *Evidence) WantsGPU() bool {
 	return said
 }
 
-// None is where one of some messages, those of [NoDevice] or torch itself says that there is
+// None is where one of some messages, those of the limit no-device or torch itself says that there is
 // no GPU.
 func (e *Evidence) None(messages ...string) (read.Evidence, bool) {
-	if said, ok := e.Has(append(messages, NoDevice...)...); ok || !e.Torch.SeesNone() {
+	if said, ok := e.Has(append(messages, e.Limit("no-device").Values...)...); ok || !e.Torch.SeesNone() {
 		return said, ok
 	}
 	return e.Torch.AvailableAt, true

@@ -119,7 +119,7 @@ type Knowledge struct {
 	Classes  []*Class
 	Rules    []*Rule
 	Readers  []*Reader
-	Faults   []*Fault // of installers
+	Faults   []*Fault   // of installers
 	Printed  *Catalogue // what programs print; nil in the form without it
 
 	index   Index // of the compiled knowledge
