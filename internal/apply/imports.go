@@ -44,6 +44,7 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 	left := all
 	for on := true; on && len(left) > 0; {
 		var printed string
+		before := len(left)
 		printed, on = run(append([]string{python, "-I", "-c", importsProgram}, text.Each(left, func(m plan.Imported) string { return m.Module })...))
 		for line := range strings.Lines(printed) {
 			said, ok := strings.CutPrefix(strings.TrimSpace(line), proofMark)
@@ -61,7 +62,7 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 			}
 			left = left[1:]
 		}
-		if on && len(left) > 0 {
+		if on && len(left) == before {
 			out.Failed = append(out.Failed, FailedImport{left[0], "it ends the Python that imports it"})
 			left = left[1:]
 		}

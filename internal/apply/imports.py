@@ -14,4 +14,6 @@ for name in sys.argv[1:]:
         raise
     except BaseException as e:  # a library may end in SystemExit
         why = (type(e).__name__ + ": " + str(e)).strip().splitlines()[0][:300]
+    if why not in ("", "absent") and name != sys.argv[1]:
+        break  # what was imported before it may be why: it is tried again, the first
     print("\nenvfix:" + json.dumps([name, why]), flush=True)

@@ -18,13 +18,13 @@ func TestImportsAreTried(t *testing.T) {
 	r := b.mustApply(b.plan("2.8.0+cu126", func(p *plan.Plan) {
 		more := t.TempDir()
 		for name, text := range map[string]string{"well.py": "print('noise')", "raises.py": "raise OSError('no libGL')", "ends.py": "import os; os._exit(3)",
-			"needs.py": "import what_it_needs", "quits.py": "raise SystemExit"} {
+			"needs.py": "import what_it_needs", "quits.py": "raise SystemExit", "second.py": "import sys; assert 'well' not in sys.modules"} {
 			if err := os.WriteFile(filepath.Join(more, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		p.Steps = slices.Insert(p.Steps, 2, plan.Step{ID: "more", Title: "more", Run: &plan.Run{Argv: []string{"cp", "-r", more + "/.", "{gen}/" + b.site}}})
-		for _, m := range []string{"well", "absent", "ends", "raises", "google.protobuf", "needs", "apex", "quits", "json"} {
+		for _, m := range []string{"well", "second", "absent", "ends", "raises", "google.protobuf", "needs", "apex", "quits", "json"} {
 			p.Target.Imported = append(p.Target.Imported, plan.Imported{Module: m, Package: map[string]string{"absent": "presence"}[m], Optional: m == "apex"})
 		}
 	}))
@@ -35,13 +35,13 @@ func TestImportsAreTried(t *testing.T) {
 	for _, m := range r.Imports.Failed {
 		failed = append(failed, m.Module+": "+m.Why)
 	}
-	if got := fmt.Sprint(r.Imports.Here, missing); got != "[well json] [absent google.protobuf apex]" {
+	if got := fmt.Sprint(r.Imports.Here, missing); got != "[well second json] [absent google.protobuf apex]" {
 		t.Error(got)
 	}
 	if got := strings.Join(failed, "\n"); got != "ends: it ends the Python that imports it\nraises: OSError: no libGL\nneeds: No module named 'what_it_needs'\nquits: SystemExit:" {
 		t.Error(got)
 	}
-	for _, want := range []string{"imports: 6 of 9 modules that the project imports are there", "missing: absent: presence brings it",
+	for _, want := range []string{"imports: 7 of 10 modules that the project imports are there", "missing: absent: presence brings it",
 		"missing: google.protobuf: it is not known here", "not importable: raises: OSError: no libGL"} {
 		if !strings.Contains(b.out.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.out.String())
