@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/closure"
 	"envfix/internal/machine"
@@ -38,7 +39,7 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 			asked = append(asked, pep508.Requirement{Name: place.Package})
 		}
 	}
-	var others map[string]undeclared
+	others := sync.OnceValue(func() map[string]undeclared { return elsewhereAsked(dir, followed) })
 	own := itself(dir)
 	for _, m := range closure.Of(os.DirFS(dir)) {
 		if slices.Contains(own, likeNamed(m)) { // package_dir may give its folders that name
@@ -49,16 +50,13 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 		if named {
 			continue
 		}
-		if others == nil {
-			others = elsewhereAsked(dir, followed)
-		}
 		u := undeclared{Module: m}
 		if q, err := pep508.Parse(by, m.At); err == nil {
 			u.Ask = []pep508.Requirement{q}
 		}
 		names := append(slices.Clip(m.Distributions), likeNamed(m)) // the project itself asks for that one, elsewhere
-		if i := slices.IndexFunc(names, func(name string) bool { return others[name].note != "" }); i >= 0 {
-			u.Ask, u.note = others[names[i]].Ask, others[names[i]].note
+		if i := slices.IndexFunc(names, func(name string) bool { return others()[name].note != "" }); i >= 0 {
+			u.Ask, u.note = others()[names[i]].Ask, others()[names[i]].note
 		}
 		w.Undeclared = append(w.Undeclared, u)
 		if t.Closure && (m.Use != closure.Guarded || u.note != "") {
@@ -117,11 +115,8 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 		take(&pyproject.Project{Requirements: []pep508.Requirement{q}}, q.From)
 	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
-		if !IsFile(filepath.Join(dir, name)) || isEnvironment(name) {
-			continue
-		}
 		p, err := Read(filepath.Join(dir, name))
-		if err != nil {
+		if err != nil || isEnvironment(name) {
 			continue // what is wrong with the followed one is said where it is read
 		}
 		if name != followed {
