@@ -76,8 +76,13 @@ func TestPkgResources(t *testing.T) {
 	f.wheel("new", "1.0", "py3-none-any", "setuptools>=82")
 	f.wheel("setuptools", "81.0.0", "py3-none-any")
 	f.wheel("setuptools", "82.0.0", "py3-none-any")
-	for asked, want := range map[string]string{"old": "81.0.0", "new": "82.0.0", "old setuptools": "82.0.0"} {
-		if a := propose(t, asks(t, f), request(t, strings.Fields(asked)...)); a.Versions["setuptools"] != want {
+	for asked, want := range map[string]string{"old": "81.0.0", "new": "82.0.0", "old setuptools": "81.0.0", "old setuptools>=82": "82.0.0", "old by hand": "82.0.0"} {
+		files, hand := strings.CutSuffix(asked, " by hand")
+		r := request(t, strings.Fields(files)...)
+		if hand {
+			r.Requirements = append(r.Requirements, pep508.Requirement{Name: "setuptools", Text: "setuptools"})
+		}
+		if a := propose(t, asks(t, f), r); a.Versions["setuptools"] != want {
 			t.Errorf("%s: setuptools %q, not %s (%s)", asked, a.Versions["setuptools"], want, a.Refused)
 		}
 	}

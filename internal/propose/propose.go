@@ -99,7 +99,7 @@ func (l *Loop) time(most time.Duration) time.Duration {
 
 // resolved answers with uv.
 func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error) {
-	if _, by := modules.Brought("pkg_resources"); !asksFor(r, "setuptools") { // what others require of it they mostly import that of
+	if _, by := modules.Brought("pkg_resources"); !byHand(r, "setuptools") { // what others require of it they mostly import that of
 		l.Limits = append(slices.Clip(l.Limits), (&Answer{}).others(by)...)
 	}
 	if a, err := l.locked(ctx, r); a != nil || err != nil {
