@@ -204,8 +204,8 @@ func (f *follower) line(now time.Time) string {
 	switch {
 	case used < 1e6 || f.phase == "preparing" || f.phase == "finishing": // what grows then, others write
 		used = 0
-	case f.planned > 0:
-		words = append(words, fmt.Sprintf("%d %%", min(99, used*100/f.planned)), fmt.Sprintf("%s of about %s on disk", size(used), size(f.planned)))
+	case f.planned > used: // others write to that disk as well: beyond it nothing is known
+		words = append(words, fmt.Sprintf("%d %%", used*100/f.planned), fmt.Sprintf("%s of about %s on disk", size(used), size(f.planned)))
 	default:
 		words = append(words, size(used)+" on disk")
 	}

@@ -134,6 +134,11 @@ func TestProgressInBytes(t *testing.T) {
 	if got := f.line(start.Add(10 * time.Second)); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("got %q", got)
 	}
+	s.columns = func() int { return 120 }
+	f.planned = 2_000_000_000 // the others wrote more than that: there is no share, and no total
+	if got := f.line(start.Add(10 * time.Second)); strings.Contains(got, "%") || strings.Contains(got, "of about") || !strings.Contains(got, "GB on disk") {
+		t.Errorf("got %q", got)
+	}
 	s.columns = func() int { return 80 }
 	f.phase = "finishing"
 	if got := f.line(start.Add(11 * time.Second)); got != "  finishing, 0:11" {
