@@ -29,7 +29,7 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 		return err
 	}
 	if ownDefault(away.Index) != "" || away.Index == "default" { // what it gives instead would come from there, too
-		return besideIndex(err, nothingInstead)
+		return besideIndex(err, "", "")
 	}
 	other := f
 	other.made.wish.OnlyIndex = "default"
@@ -37,17 +37,15 @@ func (f applyFlags) wayOut(ctx context.Context, was *plan.Plan, saved bool, err 
 	answers := unmade == nil && refusal(p) == nil
 	if answers && !saved && (f.yes || canAsk()) && !olderTorch(p.Torch, was.Installs().Torch) {
 		fmt.Fprintf(stderr(), "envfix: %s\nenvfix: so all comes from the default index, by another plan:\n\n", ui.Clean(away.Text))
-		return besideIndex(other.oneRound(ctx, p, false), nothingInstead)
+		return besideIndex(other.oneRound(ctx, p, false), "", "")
 	}
-	return besideIndex(err, func() (string, string) {
-		if answers {
-			return fmt.Sprintf("torch %s, build %s, from the default index", p.Torch, p.Build), ""
-		}
-		if unmade == nil {
-			return "", besideNearest(p)
-		}
-		return "", ""
-	})
+	switch {
+	case answers:
+		return besideIndex(err, fmt.Sprintf("torch %s, build %s, from the default index", p.Torch, p.Build), "")
+	case unmade == nil:
+		return besideIndex(err, "", besideNearest(p))
+	}
+	return besideIndex(err, "", "")
 }
 
 // besideNearest is the first change under which the default index alone has a torch; "" none.
@@ -67,26 +65,22 @@ func olderTorch(a, b string) bool {
 
 // wayOut does the same for a lock, where every target has an answer there.
 func (f lockCall) wayOut(t *team.Team, old *lock.Lock, err error) error {
-	return besideIndex(err, func() (string, string) {
-		other := f.wish
-		other.Defaults = maps.Clone(f.wish.Defaults)
-		other.Defaults["index"] = "default"
-		chosen, err := t.Chosen(other, old)
-		switch {
-		case f.wish.Defaults["index"] != "":
-			return "", ""
-		case err != nil: // who tries it is sent back here
-			return "", "`--only-index default` is no way out: " + fail.Of(err).Text
-		}
-		return "all from the default index (" + strings.Join(chosen, "; ") + ")", ""
-	})
+	other := f.wish
+	other.Defaults = maps.Clone(f.wish.Defaults)
+	other.Defaults["index"] = "default"
+	chosen, unchosen := t.Chosen(other, old)
+	switch {
+	case f.wish.Defaults["index"] != "":
+		return besideIndex(err, "", "")
+	case unchosen != nil: // who tries it is sent back here
+		return besideIndex(err, "", "`--only-index default` is no way out: "+fail.Of(unchosen).Text)
+	}
+	return besideIndex(err, "all from the default index ("+strings.Join(chosen, "; ")+")", "")
 }
-
-func nothingInstead() (takes, besides string) { return "", "" }
 
 // besideIndex is an error with the ways past an index that cannot be reached: what the
 // default index gives instead ("" nothing), another hint, and a mirror.
-func besideIndex(err error, instead func() (takes, besides string)) error {
+func besideIndex(err error, takes, besides string) error {
 	var away *reach.Error
 	var said *fail.Error
 	if !errors.As(err, &away) || !errors.As(err, &said) {
@@ -98,9 +92,8 @@ func besideIndex(err error, instead func() (takes, besides string)) error {
 		return &with
 	}
 	with.Hints = slices.Concat([]string{fmt.Sprintf("`--mirror %s=URL` fetches from a mirror of it", ui.Clean(away.Index))}, said.Hints)
-	what, besides := instead()
-	if what != "" {
-		with.Hints = slices.Insert(with.Hints, 0, fmt.Sprintf("`%s` takes %s", again("--only-index", "default"), ui.Clean(what)))
+	if takes != "" {
+		with.Hints = slices.Insert(with.Hints, 0, fmt.Sprintf("`%s` takes %s", again("--only-index", "default"), ui.Clean(takes)))
 	}
 	if besides != "" {
 		with.Hints = slices.Insert(with.Hints, 1, ui.Clean(besides))

@@ -68,7 +68,7 @@ func connect(ctx context.Context, u *url.URL, index string) *Error {
 	} else {
 		defer c.Close()
 		if variable != "" && at.Scheme == "http" && u.Scheme == "https" && u.Host != "" {
-			what = opens(ctx, c, at.User, net.JoinHostPort(u.Hostname(), port(u)))
+			what = opens(c, at.User, net.JoinHostPort(u.Hostname(), port(u)))
 		}
 	}
 	switch {
@@ -90,15 +90,12 @@ func connect(ctx context.Context, u *url.URL, index string) *Error {
 
 // opens asks a proxy for the way to a server, as an installer does, and says what it answers
 // where it opens none; "" it does, or says nothing that can be read.
-func opens(ctx context.Context, c net.Conn, login *url.Userinfo, server string) string {
+func opens(c net.Conn, login *url.Userinfo, server string) string {
 	ask := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: server}, Host: server, Header: http.Header{}}
 	if password, _ := login.Password(); login != nil {
 		ask.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(login.Username()+":"+password)))
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = c.SetDeadline(deadline) // without one it ends when the proxy does
-	}
-	if ask.Write(c) != nil {
+	if errors.Join(c.SetDeadline(time.Now().Add(wait)), ask.Write(c)) != nil {
 		return ""
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(c), ask)
