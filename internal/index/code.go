@@ -33,9 +33,10 @@ type Code struct {
 	Opens                   bool   // a library opens a GPU's driver itself: CUDA's or OpenCL's
 	API                     string // what else than CUDA a library computes with on a GPU, of apis; "" nothing
 	Lacks                   string // what it asks for and no package that it requires brings: "CUDA 12, cuDNN 9"
-	JIT                     bool   // torch and CUDA's sources, and no code for a GPU: compiled at the first use
+	JIT                     bool   // torch and CUDA's sources, no code for a GPU and no library of torch: compiled at the first use
 	Partial                 bool   // some library was too large for the limit
 	Unsure                  bool   // so that nobody knows whether it holds its CUDA
+	symbols                 string // the torches that have the symbols of c10 that it wants
 }
 
 // The libraries that say which CUDA a wheel is for, on Linux and on Windows.
@@ -74,10 +75,8 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 	k := &Code{File: f.Name, Version: n.Version, Alone: true}
 	k.OS, k.Arch = n.Platform()
 	k.requires(meta, pep508.EnvironmentOf(k.OS, k.Arch, cmp.Or(n.Interpreter(), "3.12")))
-	sources, libraries := false, w.shared()
-	for _, name := range w.names {
-		sources = sources || path.Ext(name) == ".cu"
-	}
+	libraries := w.shared()
+	sources := slices.ContainsFunc(w.names, func(name string) bool { return path.Ext(name) == ".cu" })
 	k.OS = cmp.Or(k.OS, systemOf(libraries)) // what is for any system by its name may hold libraries of one
 	found, err := w.links(ctx, libraries, &limit)
 	if err != nil {
@@ -87,9 +86,10 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 	k.API = cmp.Or(k.API, found.api)
 	k.Opens = k.API != "" || slices.ContainsFunc(found.opens, drivers().MatchString)
 	k.GPU = slices.Contains(found.loads, "libcuda.so.1")
-	k.Alone = k.Alone && !slices.ContainsFunc(found.needs, torchLinks().MatchString)
-	if by := beside(c.torches, found.wants); by != "" {
-		k.Torch = strings.TrimPrefix(k.Torch+","+by, ",")
+	ofTorch := slices.ContainsFunc(found.needs, torchLinks().MatchString)
+	k.Alone = k.Alone && !ofTorch
+	if k.symbols = beside(c.torches, found.wants); k.symbols != "" {
+		k.Torch = strings.TrimPrefix(k.Torch+","+k.symbols, ",")
 	} else if found.old {
 		k.Torch = strings.TrimPrefix(k.Torch+",<2.7", ",") // the last build with that ABI is of 2.6
 	}
@@ -104,7 +104,7 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 		k.Native, k.PTX = words(found.code.Native, found.code.Native), words(found.code.PTX, found.code.Native)
 	}
 	k.ofCUDA(found, meta)
-	k.JIT = sources && !k.Alone && !k.Partial && k.Native+k.PTX == ""
+	k.JIT = sources && !k.Alone && !k.Partial && k.Native+k.PTX == "" && !ofTorch
 	return k, nil
 }
 

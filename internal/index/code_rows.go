@@ -48,13 +48,25 @@ func (c *Client) Codes(ctx context.Context, name, since string, known func(v ver
 		return cmp.Or(strings.Compare(a.OS+a.Arch, b.OS+b.Arch), newerFirst(a.Version, b.Version))
 	})
 	err = c.whole(all, jobs, read)
-	for _, k := range all { // what a static library does not say, that of another system does
-		same := func(o *Code) bool { return o.Version == k.Version && o.CUDA != "" }
-		if o, ok := xslices.Find(all, same); ok && k.CUDA == "" && k.Native != "" {
-			k.CUDA = o.CUDA
+	fromOthers(all)
+	return all, err
+}
+
+// fromOthers adds to wheels what those of the same release for another system say: which CUDA
+// is in a static library, and what a DLL wants of c10, whose names are others there.
+func fromOthers(all []*Code) {
+	for _, k := range all {
+		other := func(says func(*Code) string) string {
+			o, _ := xslices.Find(all, func(o *Code) bool { return o.Version == k.Version && says(o) != "" })
+			return says(cmp.Or(o, k))
+		}
+		if k.CUDA == "" && k.Native != "" {
+			k.CUDA = other(func(o *Code) string { return o.CUDA })
+		}
+		if k.OS == "windows" && !k.Alone {
+			k.Torch = strings.Trim(k.Torch+","+other(func(o *Code) string { return o.symbols }), ",")
 		}
 	}
-	return all, err
 }
 
 // whole reads the rest of what was too large, for the GPU code in it, and for its CUDA and
@@ -73,10 +85,8 @@ func (c *Client) whole(all []*Code, jobs []File, read func([]File, int64) ([]*Co
 				return slices.ContainsFunc(list, func(k *Code) bool { return k.File == f.Name })
 			}), wholeMost)
 			for _, k := range list {
-				for _, g := range got {
-					if err == nil && g.File == k.File {
-						*k = *g
-					}
+				if g, ok := xslices.Find(got, func(g *Code) bool { return g.File == k.File }); ok && err == nil {
+					*k = *g
 				}
 			}
 			return err

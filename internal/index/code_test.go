@@ -131,3 +131,18 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// What a wheel's DLLs want of torch is told by the libraries of the same release for Linux.
+func TestTorchOfDLLs(t *testing.T) {
+	of := func(os, v, torch, symbols string) *Code {
+		return &Code{OS: os, Version: v, Torch: torch, symbols: symbols}
+	}
+	all := []*Code{of("linux", "1.1", ">=1.13,>=2.2,<2.3", ">=2.2,<2.3"), of("linux", "1.0", "<2.7", ""),
+		of("windows", "1.1", ">=1.13", ""), of("windows", "1.0", ">=1.13", ""), of("windows", "0.9", "", "")}
+	fromOthers(all)
+	for i, want := range []string{">=1.13,>=2.2,<2.3", "<2.7", ">=1.13,>=2.2,<2.3", ">=1.13", ""} {
+		if k := all[i]; k.Torch != want {
+			t.Errorf("%s %s wants torch %q, not %q", k.OS, k.Version, k.Torch, want)
+		}
+	}
+}

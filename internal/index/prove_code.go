@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -14,14 +15,10 @@ import (
 // bytes, as a harvest does, and compares what they say.
 func (c *Client) ProveCode(ctx context.Context, m *matrix.Matrix, name string, of version.Specifier,
 	progress func(done, total int, file string)) ([]Proof, error) {
-	row := func(v version.Python, os, arch string) (e matrix.Extension, ok bool) {
-		i := slices.IndexFunc(m.Extensions, func(e matrix.Extension) bool {
+	row := func(v version.Python, os, arch string) (matrix.Extension, bool) {
+		return xslices.Find(m.Extensions, func(e matrix.Extension) bool {
 			return e.Package == name && e.Version.Compare(v) == 0 && e.OS == os && e.Arch == arch && e.Proof == matrix.ByWheel && len(e.TorchLabels) == 0
 		})
-		if i < 0 {
-			return e, false
-		}
-		return m.Extensions[i], true
 	}
 	codes, err := c.Codes(ctx, name, "", func(v version.Python, os, arch string) bool {
 		_, ok := row(v, os, arch)
