@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/index"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/matrix"
 )
@@ -43,7 +44,7 @@ func HarvestFiles(ctx context.Context, x *Index, dir, today string, progress Pro
 	if err != nil {
 		return 0, nil, err
 	}
-	files, missing, err := filesOf(ctx, x.Client, Packages(m), m.Releases[len(m.Releases)-1].Date, progress)
+	files, missing, err := filesOf(ctx, x.Client, Packages(m), m, progress)
 	if err != nil {
 		return 0, nil, unreadable(err)
 	}
@@ -72,7 +73,14 @@ func writeData(dir, name string, b []byte) error {
 	return nil
 }
 
-func filesOf(ctx context.Context, client *index.Client, names []string, since string, progress Progress) (
+// since is the day from which a package's files count: that of the oldest torch of the data;
+// "" all do of what needs no torch.
+func since(m *matrix.Matrix, name string) string {
+	alone := slices.ContainsFunc(m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
+	return say.If(!alone, m.Releases[len(m.Releases)-1].Date)
+}
+
+func filesOf(ctx context.Context, client *index.Client, names []string, m *matrix.Matrix, progress Progress) (
 	rows []matrix.Files, missing []string, err error) {
 	type files struct {
 		name string
@@ -80,7 +88,7 @@ func filesOf(ctx context.Context, client *index.Client, names []string, since st
 		lost bool
 	}
 	all, err := index.Each(ctx, len(names), func(ctx context.Context, i int) (files, error) {
-		rows, err := client.FilesOf(ctx, names[i], since)
+		rows, err := client.FilesOf(ctx, names[i], since(m, names[i]))
 		if errors.Is(err, index.ErrNotFound) {
 			return files{name: names[i], lost: true}, nil
 		}

@@ -46,7 +46,7 @@ func HarvestPackage(ctx context.Context, x *Index, m *matrix.Matrix, r pep508.Re
 			return e.Package == name && e.Version.Compare(v) == 0 && e.OS == os && e.Arch == arch && e.Proof == matrix.ByWheel && !strings.HasPrefix(e.Source, own)
 		})
 	}
-	codes, err := x.Codes(ctx, name, m.Releases[len(m.Releases)-1].Date, known, progress)
+	codes, err := x.Codes(ctx, name, since(m, name), known, progress)
 	if err != nil {
 		return yaml, unreadable(err)
 	}
