@@ -76,8 +76,7 @@ func writeData(dir, name string, b []byte) error {
 // since is the day from which a package's files count: that of the oldest torch of the data;
 // "" all do of what needs no torch.
 func since(m *matrix.Matrix, name string) string {
-	alone := slices.ContainsFunc(m.Frameworks, func(f matrix.Framework) bool { return f.Package == name })
-	return say.If(!alone, m.Releases[len(m.Releases)-1].Date)
+	return say.If(!slices.ContainsFunc(m.Frameworks, func(f matrix.Framework) bool { return f.Package == name }), m.Releases[len(m.Releases)-1].Date)
 }
 
 func filesOf(ctx context.Context, client *index.Client, names []string, m *matrix.Matrix, progress Progress) (
