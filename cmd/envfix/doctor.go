@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor"
@@ -184,16 +185,14 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	if err := f.tell(report, patient); err != nil || report.OK {
 		return err
 	}
-	if report.Verdict == doctor.Unknown {
-		return &fail.Error{Code: fail.Unknown}
-	}
-	return &fail.Error{Code: fail.Failed}
+	return &fail.Error{Code: say.Either(report.Verdict == doctor.Unknown, fail.Unknown, fail.Failed)}
 }
 
 // unlocked has the way out of a lock that has nothing for this machine in place of an apply
 // that would refuse.
 func (f doctorFlags) unlocked(ctx context.Context, found []doctor.Finding) {
-	if governing() == "" || len(found) == 0 || len(found[0].Fix) == 0 || !strings.HasPrefix(found[0].Fix[0], "`envfix apply`") {
+	i := slices.IndexFunc(found, func(x doctor.Finding) bool { return x.Check == "PY002" })
+	if i < 0 || governing() == "" {
 		return
 	}
 	q, _, err := f.plan.question(ctx)
@@ -201,7 +200,7 @@ func (f doctorFlags) unlocked(ctx context.Context, found []doctor.Finding) {
 		_, err = f.plan.lockedPlan(q)
 	}
 	if err != nil {
-		found[0].Text, found[0].Fix = found[0].Text+", and "+fail.Of(err).Text, fail.Of(err).Hints
+		found[i].Text, found[i].Fix = found[i].Text+", and "+fail.Of(err).Text, fail.Of(err).Hints
 	}
 }
 

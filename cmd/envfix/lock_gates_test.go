@@ -84,7 +84,7 @@ func TestLockOfADirectoryAbove(t *testing.T) {
 			t.Errorf("%q exits %d without %q:\n%s", tt.args, code, tt.says, said)
 		}
 	}
-	if _, said := lockSays(t, dir, "doctor"); !strings.Contains(said, "matches no profile") || strings.Contains(said, "`envfix apply` installs") {
+	if _, said := lockSays(t, dir, "doctor", "-v"); !strings.Contains(said, "matches no profile") || strings.Contains(said, "`envfix apply` installs") {
 		t.Errorf("doctor names an apply that refuses:\n%s", said)
 	}
 }
