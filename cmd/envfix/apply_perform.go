@@ -99,10 +99,7 @@ func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 // orNever makes of a flag's 0 what package apply calls never; its own 0 is the
 // usual value.
 func orNever[N ~int | ~int64](n N) N {
-	if n <= 0 {
-		return -1
-	}
-	return n
+	return say.Either(n > 0, n, -1)
 }
 
 // sameSystem refuses a plan for another operating system or architecture, also

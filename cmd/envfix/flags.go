@@ -15,6 +15,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/probe"
 	"envfix/internal/project"
+	"envfix/internal/say"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -179,8 +180,5 @@ func firstSet(c *cli.Context, names ...string) string {
 
 // placeOf is the environment of a command with the flag --env.
 func placeOf(c *cli.Context) place.Place {
-	if c.IsSet("env") {
-		return place.Named(c.String("env"))
-	}
-	return place.Here()
+	return say.Either(c.IsSet("env"), place.Named(c.String("env")), place.Here())
 }

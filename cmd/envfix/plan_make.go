@@ -173,10 +173,7 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 		return h
 	}
 	uv := filepath.Join(system.ToolsDir(), "uv", "bin", "uv")
-	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {
-		return h
-	}
-	if info, err := os.Stat(uv); err != nil || !info.Mode().IsRegular() {
+	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) || !project.IsFile(uv) {
 		return h
 	}
 	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})

@@ -7,6 +7,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 )
 
 var stepID = lazy.Regexp(`^[a-z0-9][a-z0-9._-]{0,63}$`)
@@ -39,13 +40,8 @@ func Check(p *plan.Plan) error {
 
 // runFault says why nothing can be started so; "" it can.
 func runFault(argv []string) string {
-	switch {
-	case len(argv) == 0 || argv[0] == "":
-		return "it runs nothing"
-	case strings.ContainsRune(strings.Join(argv, ""), 0):
-		return "an argument holds a NUL byte"
-	}
-	return ""
+	runs := len(argv) > 0 && argv[0] != ""
+	return say.Either(runs, say.If(strings.ContainsRune(strings.Join(argv, ""), 0), "an argument holds a NUL byte"), "it runs nothing")
 }
 
 // usesGen reports whether a step names the generation that is being built.

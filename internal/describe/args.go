@@ -44,13 +44,7 @@ func wordFor(g machine.GPU) string {
 	if n, err := GPU(name); err == nil && n.Vendor == g.Vendor && (g.SM.IsZero() || n.SM == g.SM) && (g.GFX == "" || n.GFX == g.GFX) {
 		return name
 	}
-	switch {
-	case !g.SM.IsZero():
-		return g.SM.String()
-	case g.GFX != "":
-		return g.GFX
-	}
-	return ""
+	return say.Either(g.SM.IsZero(), g.GFX, g.SM.String())
 }
 
 // NewestDriver is the newest production release of NVIDIA's driver that drives every

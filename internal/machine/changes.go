@@ -138,13 +138,7 @@ func (d *differences) gpu(a, b GPU) {
 func label(g GPU) string {
 	name := text.Printable(g.Name)
 	name = cmp.Or(name, g.Vendor+" "+g.PCIID)
-	switch {
-	case !g.SM.IsZero():
-		return name + " (" + g.SM.String() + ")"
-	case g.GFX != "":
-		return name + " (" + text.Printable(g.GFX) + ")"
-	}
-	return name
+	return name + say.With(" (", say.Either(g.SM.IsZero(), text.Printable(g.GFX), g.SM.String()), ")")
 }
 
 func (d *Driver) words() (version, loaded string) {

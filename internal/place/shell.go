@@ -77,13 +77,7 @@ func RunsHere() (dir, program string) {
 
 // ShellName is whose language is printed for the user: powershell, fish, or sh for all others.
 func ShellName() string {
-	switch {
-	case runtime.GOOS == "windows":
-		return "powershell"
-	case filepath.Base(os.Getenv("SHELL")) == "fish":
-		return "fish"
-	}
-	return "sh"
+	return say.Either(runtime.GOOS == "windows", "powershell", say.Either(filepath.Base(os.Getenv("SHELL")) == "fish", "fish", "sh"))
 }
 
 // Become is argv from here on; Windows has no such call, and waits for it.
@@ -177,11 +171,10 @@ func Environment(name string) (dir, bin string, err error) {
 		return &fail.Error{Code: fail.Failed, Text: fmt.Sprintf("%s is not an environment", text.Escape(name)), Err: err,
 			Hints: []string{"`" + text.Escape(text.Command(makes...)) + "` makes it"}}
 	}
-	dir, err = filepath.Abs(name)
-	if err != nil {
-		return "", "", missing(err)
+	if dir, err = filepath.Abs(name); err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	if err != nil {
 		return "", "", missing(err)
 	}
 	for _, python := range []string{"bin/python", "Scripts/python", "Scripts/python.exe", "python.exe"} {

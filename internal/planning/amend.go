@@ -9,6 +9,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -18,19 +19,6 @@ import (
 // ofTorch reports whether a package is torch, or one that is released to go with it.
 func ofTorch(name string) bool {
 	return name == "torch" || slices.Contains(resolver.Companions(), name)
-}
-
-// wishToAmend is a copy of the wish that an environment was made with, which names at least
-// torch.
-func (q Question) wishToAmend() *plan.Wish {
-	switch w := q.Wish; {
-	case w == nil:
-		return &plan.Wish{Packages: []string{"torch"}}
-	case len(w.Packages) == 0:
-		return &plan.Wish{Packages: []string{"torch"}, Build: w.Build, OnlyIndex: w.OnlyIndex}
-	}
-	wish := *q.Wish
-	return &wish
 }
 
 // Amend plans the environment in use with packages more or fewer. What is there was chosen
@@ -45,8 +33,13 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 		return nil, fail.New(fail.Failed, q.Target.Dir+" has no torch to hold", "`envfix apply` with all that it is to hold makes another")
 	}
 	wish := q.Wish
-	if len(asked) > 0 {
-		wish = q.wishToAmend()
+	if len(asked) > 0 { // a copy, which names at least torch
+		was := plan.Wish{}
+		if wish != nil {
+			was = *wish
+		}
+		was.Packages = say.Either(len(was.Packages) > 0, was.Packages, []string{"torch"})
+		wish = &was
 	}
 	for _, a := range asked {
 		wish.Packages = slices.DeleteFunc(slices.Clone(wish.Packages), func(line string) bool {

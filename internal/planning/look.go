@@ -1,6 +1,8 @@
 package planning
 
 import (
+	"cmp"
+
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -68,11 +70,8 @@ func (q *Question) look(w Ports) {
 // settled is what would be installed in the end; nil: nothing.
 func (q *Question) settled() *resolver.Choice {
 	b, err := q.Brief()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil
-	case b.Choice != nil:
-		return b.Choice
 	}
-	return b.Then
+	return cmp.Or(b.Choice, b.Then)
 }

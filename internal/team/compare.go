@@ -8,6 +8,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/lock"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -65,10 +66,7 @@ type LockedCase struct {
 // has no label.
 func TorchOf(p *lock.Profile) (pep508.Requirement, error) {
 	public, _ := version.SplitLocal(p.Torch)
-	if p.Match.OS == "macos" {
-		return describe.Requirement("torch==" + public)
-	}
-	return describe.Requirement("torch==" + public + "+" + p.Build)
+	return describe.Requirement("torch==" + public + say.If(p.Match.OS != "macos", "+"+p.Build))
 }
 
 // CaseOf is what the profile says of a requirement; nil without one.

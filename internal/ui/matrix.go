@@ -54,13 +54,7 @@ func Releases(list []ShownRelease, gpu machine.GPU) string {
 
 // buildLabel writes a build's label with what sets it apart.
 func buildLabel(b *matrix.Build) string {
-	switch {
-	case b.Default:
-		return b.Label + "*"
-	case b.Status != matrix.Offered:
-		return "(" + b.Label + ")"
-	}
-	return b.Label
+	return say.Either(b.Default, b.Label+"*", say.Either(b.Status == matrix.Offered, b.Label, "("+b.Label+")"))
 }
 
 // Builds shows every build of a few releases, a table per platform.

@@ -116,14 +116,8 @@ func network(p *plan.Plan) string {
 }
 
 func stepsTitle(p *plan.Plan) string {
-	n := Count(len(p.Steps), "step")
-	switch {
-	case !uses(p, "{gen}"):
-		return n
-	case p.Target.InPlace:
-		return n + " ($gen is " + Clean(p.Target.Dir) + ")"
-	}
-	return n + " ($gen is a new directory in .envfix/gens)"
+	gen := say.Either(p.Target.InPlace, Clean(p.Target.Dir), "a new directory in .envfix/gens")
+	return Count(len(p.Steps), "step") + say.If(uses(p, "{gen}"), " ($gen is "+gen+")")
 }
 
 func uses(p *plan.Plan, placeholder string) bool {
@@ -341,13 +335,7 @@ func besideWhat(p *plan.Plan) []string {
 }
 
 func placeText(environment string) string {
-	switch environment {
-	case "container-build":
-		return "an image is being built"
-	case "hpc-login":
-		return "a login node"
-	}
-	return "no driver is to be seen"
+	return cmp.Or(map[string]string{"container-build": "an image is being built", "hpc-login": "a login node"}[environment], "no driver is to be seen")
 }
 
 // subject is "this machine (Tesla V100, 7.0; driver 580.95.05)".

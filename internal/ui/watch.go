@@ -71,10 +71,7 @@ func Watch(w verdict.View, head string, width int, s Style) []string {
 // timeOf is a view's time of day.
 func timeOf(w verdict.View) string {
 	t, err := time.Parse(time.RFC3339, w.Time)
-	if err != nil {
-		return ""
-	}
-	return t.Format("15:04:05")
+	return say.If(err == nil, t.Format("15:04:05"))
 }
 
 // brief leaves the folders of a command's first two words out: on a narrow screen
