@@ -233,7 +233,7 @@ func (s chooser) able(gpus []machine.GPU) (able, hopeless []machine.GPU) {
 // unserved answers where no wheel has code for any NVIDIA GPU: a vendor's own
 // index, or another channel as the way out; else nil.
 func (s chooser) unserved(gpus []machine.GPU) *outcome {
-	if v := s.p.vendors().jetsonIndex(gpus); v != nil && s.p.lead == "" {
+	if v := s.p.vendors().jetsonIndex(gpus); v != nil {
 		return s.p.vendors().vendorAnswer(v)
 	}
 	if s.p.lead != "" || s.p.tegra() || len(s.p.advice().condaServes(gpus)) > 0 {

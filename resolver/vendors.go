@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,7 +166,7 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 		Build:    vendorBuild(v),
 		Channel:  "pip",
 		Index:    new(v.URL),
-		Packages: map[string]string{"torch": ""},
+		Packages: map[string]string{cmp.Or(s.p.lead, "torch"): ""},
 		Proof:    string(v.Proof),
 		Source:   v.Source,
 	}
@@ -187,8 +188,9 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 	}
 	o.Choice = c
 	o.Reasons = []Reason{{
-		Rule:   "source",
-		Text:   fmt.Sprintf("PyTorch's own wheels do not serve the machine; %s publishes builds for it (%s: %s)", vendorName(v), v.Kind, v.Names),
+		Rule: "source",
+		Text: fmt.Sprintf("%s own wheels do not serve the machine; %s publishes builds for it (%s: %s)",
+			say.Either(s.p.lead == "", "PyTorch's", PlainName(s.p.lead)+"'s"), vendorName(v), v.Kind, v.Names),
 		Source: v.Source,
 	}}
 	o.Warnings = []string{fmt.Sprintf("what %s holds was not read: versions are not promised (%s)", v.URL, v.Status)}
