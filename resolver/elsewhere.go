@@ -50,9 +50,8 @@ func (q packages) places(name string, b *matrix.Build) []offer {
 func (q packages) of(places []offer, v version.Python, b *matrix.Build) []offer {
 	var out []offer
 	for _, o := range places {
-		switch {
-		case v.IsZero() && strings.Contains(o.row.URL, "{version}"), !v.IsZero() && !q.a.p.cache.admits(o.row.Versions, v),
-			len(o.row.Torch) == 0 && (!q.pinAdmits(o.row.Package, v, b.Release.Torch) || q.a.unmetNeed(o.row.Package, v, b) != ""):
+		if v.IsZero() && strings.Contains(o.row.URL, "{version}") || !v.IsZero() && !q.a.p.cache.admits(o.row.Versions, v) ||
+			len(o.row.Torch) == 0 && (!q.pinAdmits(o.row.Package, v, b.Release.Torch) || q.a.unmetNeed(o.row.Package, v, b) != "") {
 			continue
 		}
 		o.version = v.String()
@@ -63,9 +62,9 @@ func (q packages) of(places []offer, v version.Python, b *matrix.Build) []offer 
 }
 
 // pinAdmits reports whether a torch is what a release's wheels on the default index ask for:
-// those of another CUDA are made of the same source.
+// those of another CUDA and of another system are made of the same source.
 func (q packages) pinAdmits(name string, v, torch version.Python) bool {
-	rows := xslices.Filter(q.a.p.wheels(name), func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 && !e.Torch.IsZero() })
+	rows := xslices.Filter(q.a.p.cache.byPackage()[name], func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 && !e.Torch.IsZero() })
 	return len(rows) == 0 || slices.ContainsFunc(rows, func(e *matrix.Extension) bool { return q.a.p.cache.admits(e.Torch, torch) })
 }
 
@@ -144,10 +143,8 @@ func (q packages) byWord(r pep508.Requirement, v version.Python, b *matrix.Build
 	if !slices.Contains(q.a.p.req.AllowURL, r.Name) {
 		return ""
 	}
-	for _, o := range q.of(q.places(r.Name, b), v, b) {
-		if o.row.SHA256 != "" {
-			return o.url(q.a, b) + "#sha256=" + o.row.SHA256
-		}
+	if list := q.of(q.places(r.Name, b), v, b); len(list) > 0 && list[0].row.SHA256 != "" {
+		return list[0].url(q.a, b) + "#sha256=" + list[0].row.SHA256
 	}
 	return ""
 }

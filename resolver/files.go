@@ -17,9 +17,8 @@ func (q packages) noFile(e *matrix.Extension) string {
 	if q.a.py.major == 0 {
 		return ""
 	}
-	p := q.a.p.h.Platform
 	return remembered(q.a.p.cache.files, fileKey{e.Package, e.Version.String(), q.a.p.libc, q.a.py}, func() string {
-		return whyNoFile(q.a.p.m, e.Package, e.Version, q.a.py.String(), p)
+		return whyNoFile(q.a.p.m, e.Package, e.Version, q.a.py.String(), q.a.p.h.Platform)
 	})
 }
 

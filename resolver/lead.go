@@ -54,11 +54,10 @@ func (s frameworks) withoutTorch() *outcome {
 	o := s.p.chooser().refuse("request", NoTorch)
 	o.Driver = DriverChoice{Action: noDriver}
 	for _, r := range s.p.req.packages {
-		if !s.needsNoTorch(r.Name) {
-			continue
+		if s.needsNoTorch(r.Name) {
+			o.Reasons = append(o.Reasons, Reason{Rule: "companions",
+				Text: fmt.Sprintf("%s: the default index has no wheel of it, but source distributions", text.Cut(r.Text, 80))})
 		}
-		o.Reasons = append(o.Reasons, Reason{Rule: "companions",
-			Text: fmt.Sprintf("%s: the default index has no wheel of it, but source distributions", text.Cut(r.Text, 80))})
 	}
 	return o
 }

@@ -307,10 +307,7 @@ func (q packages) passedRefusal(r pep508.Requirement) *Reason {
 	}
 	if rows := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" &&
 		(q.a.accel == cuda || len(q.a.p.versionsOf(r.Name)) == 0) {
-		where := "it has to be built from its source"
-		if rows[0].Note != "" && rows[0].Kind == "build" {
-			where += " (" + rows[0].Note + ")"
-		}
+		where := "it has to be built from its source" + say.If(rows[0].Kind == "build", say.With(" (", rows[0].Note, ")"))
 		if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
 			where = "it is published elsewhere"
 		}
@@ -385,17 +382,15 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 // it holds has none for that torch but such as nobody read, nothing is known against it.
 func (q packages) needsRefusal(r pep508.Requirement, e *matrix.Extension, b *matrix.Build) string {
 	for _, name := range e.Needs {
-		why := "it has no wheel here"
+		why, newest := "it has no wheel here", ""
 		for _, n := range q.a.p.wheels(name) {
 			if why = q.mismatch(pep508.Requirement{}, n, b); why != "" {
-				why = "it " + why
+				newest = cmp.Or(newest, "it "+why)
+				why = newest
 				continue
 			}
 			if q.a.accel == cuda {
-				why = q.missingFor(n, q.codeOf(n))
-			}
-			if why != "" {
-				why = n.Version.String() + " " + why
+				why = say.With(n.Version.String()+" ", q.missingFor(n, q.codeOf(n)), "")
 			}
 			break
 		}
