@@ -5,6 +5,5 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{Checks: []string{"CTR008"}, Find: staleCDI},
 	{Checks: []string{"CTR001", "CTR018", "CTR022", "CTR024"}, After: asksForNone},
 }
