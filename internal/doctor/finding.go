@@ -31,5 +31,5 @@ func OtherFirst(active, by, what string) Finding {
 	return Finding{Cause: "none", Check: "PY021", Severity: know.Warning, Confidence: High, Elsewhere: by,
 		Evidence: []string{}, Steps: []plan.Step{}, Explains: []string{},
 		Text: what + ": it comes before " + active + " on PATH, which is the active one",
-		Fix:  []string{"`source " + text.Command(active+"/bin/activate") + "` in a new shell, or `" + text.Command(active+"/bin/python") + "` by its path"}}
+		Fix:  []string{"`source " + text.Command(active+"/bin/activate") + "` in a new shell (conda: `conda activate`), or `" + text.Command(active+"/bin/python") + "` by its path"}}
 }
