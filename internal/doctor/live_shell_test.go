@@ -44,6 +44,7 @@ var shellCases = []liveCase{
 	{"a limit on addresses", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 24<<30, &machine.Around{Addresses: 11 << 30}
 	}, "ACC014", []string{"CUDA does not start within that", "ulimit -v"}, false},
+	{"a limit on the stack", func(c *read.Case) { c.Around = &machine.Around{Stack: 64 << 10} }, "ACC014", []string{"Python does not start", "ulimit -s"}, false},
 	{"a limit on addresses that sufficed", func(c *read.Case) {
 		c.Machine.GPUs[0].MemoryBytes, c.Around = 140<<30, &machine.Around{Addresses: 20_000_000 << 10}
 	}, "ACC014", []string{"may reserve"}, true},

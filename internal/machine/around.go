@@ -9,6 +9,7 @@ type Around struct {
 	SharedMem *SharedMem
 	Addresses int64    // bytes that a process of this shell may map (RLIMIT_AS); 0: no limit, or not read
 	Locked    int64    // … may lock (RLIMIT_MEMLOCK), where there is InfiniBand
+	Stack     int64    // bytes of a thread's stack (RLIMIT_STACK); 0: no limit, or not read
 	Files     int64    // files that it may open (RLIMIT_NOFILE, the hard limit: Go raises its own soft one)
 	Kernels   []Kernel // of Jupyter's, that this user sees
 	Nodes     []DeviceNode

@@ -32,7 +32,7 @@ func Limits(h *sysroot.Host, a *machine.Around) {
 		}
 		return int64(min(l.Cur, 1<<62))
 	}
-	a.Addresses, a.Files = get(unix.RLIMIT_AS), get(unix.RLIMIT_NOFILE)
+	a.Addresses, a.Stack, a.Files = get(unix.RLIMIT_AS), get(unix.RLIMIT_STACK), get(unix.RLIMIT_NOFILE)
 	if len(h.Names("/sys/class/infiniband")) > 0 {
 		a.Locked = get(unix.RLIMIT_MEMLOCK)
 	}
