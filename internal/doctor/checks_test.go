@@ -48,6 +48,46 @@ var ruled = []struct{ check, sick, healthy string }{
 		"PyTorch version: 2.3.1\nCUDA used to build PyTorch: None\nPython platform: Linux-6.5-aarch64-with-glibc2.35",
 		"PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nPython platform: Linux-6.5-x86_64-with-glibc2.35",
 	},
+	{
+		"PY010", "Jetson Nano, Jetpack 4.6\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory",
+		"Jetson Nano, Jetpack 4.6\nimport torch; torch.cuda.is_available() True",
+	},
+	{
+		"PY035", "pip install llama-cpp-python\nfrom llama_cpp import Llama\nwhy does it not use the GPU?",
+		"pip install llama-cpp-python\nfrom llama_cpp import Llama\nit uses the GPU",
+	},
+	{
+		"PY030", "File \"/opt/v/lib/python3.8/site-packages/jaxlib/xla_client.py\", line 148\nGPU backend does not work in fit()",
+		"File \"/opt/v/lib/python3.8/site-packages/jaxlib/xla_client.py\", line 148\nthe GPU backend works in fit()",
+	},
+	{
+		"PY031", "tensorflow: Could not load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file",
+		"tensorflow: Successfully opened dynamic library libcudnn.so.7",
+	},
+	{
+		"HW022", "RTX 5090, nvidia-driver-570\nnvidia-smi: No devices were found",
+		"RTX 5090, nvidia-driver-570-open\nnvidia-smi: No devices were found",
+	},
+	{
+		"KMD008", "NVIDIA Open GPU Kernel Modules Version 525.60.11, RTX 3060 Ti\nNVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x62:0xffff:1622)",
+		"NVIDIA Open GPU Kernel Modules Version 525.60.11, RTX 3060 Ti",
+	},
+	{
+		"ROC003", "singularity: File \"/opt/dist-packages/vllm-0.6.6.rocm624-py3.10.egg/vllm/api.py\"\nRuntimeError: Failed to infer device type",
+		"singularity: File \"/opt/dist-packages/vllm-0.6.6-py3.10.egg/vllm/api.py\"\nRuntimeError: Failed to infer device type",
+	},
+	{
+		"PY011", ">>> torch.__version__\n'2.6.0'\n  Successfully uninstalled torch-2.8.0",
+		">>> torch.__version__\n'2.6.0'",
+	},
+	{
+		"TK003", "FROM pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\nMissingCUDAException: CUDA_HOME does not exist",
+		"FROM pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel\nCuda compilation tools, release 12.1, V12.1.105",
+	},
+	{
+		"CTR013", "WSL2: torch.cuda.is_available() False\nlibcuda.so.1 -> libcuda.so.535.183.01",
+		"WSL2: torch.cuda.is_available() True\nlibcuda.so.1 -> /usr/lib/wsl/drivers/x/libcuda.so.1.1",
+	},
 	{"ARC014", "Jetson Orin Nano\ntorch.cuda.is_available() False", "Jetson Orin Nano\ntorch.cuda.is_available() True"},
 	{
 		"PY017", "PyTorch version: 2.5.1+rocm6.2\nGPU 0: NVIDIA GeForce RTX 4090",

@@ -92,7 +92,7 @@ func Examine(k *know.Knowledge, c *read.Case) Report {
 		}
 		report.Findings = append(report.Findings, f.whole())
 	}
-	report.Findings = tried(report.Findings, c.Did.InVain)
+	report.Findings = tried(report.Findings, c.Did)
 	report.Verdict = verdict(report)
 	report.Facts = knownFacts(e.Evidence)
 	return report

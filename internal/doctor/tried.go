@@ -5,20 +5,26 @@ import (
 	"strings"
 
 	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
 )
+
+// asRoot leads a remedy that is a command of root's which changes something.
+var asRoot = lazy.Regexp("^`(sudo [a-z][^`]*)`")
 
 // tried holds the findings against the remedies that were carried out in vain: what was
 // done is not advised again, and speaks against its cause, which goes behind what else is
 // possible. Where nothing else is, the answer says that this was not it: never that all is
 // well.
-func tried(findings []Finding, inVain []string) []Finding {
-	if len(inVain) == 0 {
-		return findings
-	}
+func tried(findings []Finding, did read.Commands) []Finding {
 	done := func(way string) bool {
-		return slices.ContainsFunc(inVain, func(v string) bool {
+		m := asRoot().FindStringSubmatch(way)
+		return slices.ContainsFunc(did.InVain, func(v string) bool {
 			return plain(v) == plain(way) || strings.Contains(v, "=") && strings.Contains(way, "`export "+v+"`")
-		})
+		}) || m != nil && slices.ContainsFunc(did.Ran, func(l string) bool { return strings.Contains(plain(l), plain(m[1])) })
+	}
+	if !slices.ContainsFunc(findings, func(f Finding) bool { return slices.ContainsFunc(f.Fix, done) }) {
+		return findings
 	}
 	var open, refuted []Finding
 	for _, f := range findings {

@@ -49,6 +49,8 @@ func undriven(e *evidence.Evidence, out *evidence.Findings, g machine.GPU, a mat
 		return out.Find("DRV005", evidence.Likely, e.From.Driver, e.From.GPU).
 			Says("driver %s does not know the %s; the first that does is %s", d.Version, g.Name, first).
 			Do("update the NVIDIA driver").Explaining("HW014", "DRV013")
+	case e.Pasted && e.Hit("no-devices") != nil && d.KernelModule == "" && e.Says.OpenModule.IsZero() && !xslices.Admits(a.Modules, "proprietary"):
+		return out.Find("HW022", evidence.Strong, e.Hit("no-devices").At, e.From.GPU)
 	case unseen && d.KernelModule != "" && !xslices.Admits(a.Modules, d.KernelModule):
 		return out.Find(say.Either(d.KernelModule == "open", "HW013", "HW022"), evidence.Likely, e.From.Driver, e.From.GPU)
 	}

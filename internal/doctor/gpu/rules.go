@@ -13,5 +13,4 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"ARC001", "ARC005", "TK011", "ROC001"}, Find: noKernel},
 	{Checks: []string{"HW014"}, Find: branchDropsGPU},
 	{Checks: []string{"KMD008"}, Find: refused},
-	{Checks: []string{"ACC006"}, Find: otherInstance},
 }

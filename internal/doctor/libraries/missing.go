@@ -165,15 +165,3 @@ func packageOf(text string) string {
 }
 
 var inSitePackages = lazy.Regexp(`(?:site|dist)-packages[/\\]+(\w+)[/\\]`)
-
-// olderCuDNN: torch 2.4 and newer bring cuDNN 9, and ctranslate2 up to 4.4 asks for 8.
-// Source: OpenNMT/CTranslate2, release notes of 4.5.0; SYSTRAN/faster-whisper, README.
-func olderCuDNN(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	for _, f := range found.Of("LD011") {
-		if slices.ContainsFunc(f.At, func(s evidence.Quote) bool { return cuDNN8().MatchString(s.Text) }) {
-			out.Anew(f).Do(append([]string{"`pip install -U \"ctranslate2>=4.5\"`: it is built for cuDNN 9, which torch 2.4 and newer bring"}, f.Fix...)...)
-		}
-	}
-}
-
-var cuDNN8 = lazy.Regexp(`libcudnn\w*\.so\.8\b|cudnn\w*64_8\.dll`)

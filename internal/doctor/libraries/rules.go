@@ -12,7 +12,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"ARC001", "CODE010"}, Find: fourier},
 	{Checks: []string{"PY010"}, After: missingCUDA},
 	{Checks: []string{"LD012", "PY031"}, Find: frameworkLibrary},
-	{Checks: []string{"LD011"}, After: olderCuDNN},
 	{Checks: []string{"LD003"}, Find: nvJitLink},
 	{Checks: []string{"LD003"}, Find: loadedCuDNN},
 	{Checks: []string{"LD001"}, Find: olderNVRTC},

@@ -82,6 +82,8 @@ type Sources struct {
 
 // Words is what people say of the matter themselves.
 type Words struct {
+	Torch       Evidence // torch is named
+	Other       Evidence // code or an installer names a program that brings a CUDA of its own
 	Extensions  []string // packages with compiled modules that the text names
 	Unseen      Evidence // no GPU is seen or used
 	NoGPU       Evidence // the machine has none, and that is known
@@ -127,6 +129,7 @@ type Commands struct {
 	AskedCPU        Evidence // the CPU was asked for
 	Redistributable Evidence // Visual C++'s runtime was installed
 	Rebooted        Evidence // the machine was started anew since
+	Ran             []string // what root was asked to do, with what is around it
 	InVain          []string // remedies, as doctor prints them, that were carried out and did not help
 }
 

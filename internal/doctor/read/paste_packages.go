@@ -99,7 +99,7 @@ var condaCUDA = lazy.Regexp(`cuda_?(\d+(?:\.\d+)?)`)
 var kernelRelease = lazy.Regexp(`^\d+\.\d+\.\d\S*$`)
 
 func (r *Reader) variable(name, value string, s Evidence) {
-	value = strings.TrimSpace(value)
+	value, _, _ = strings.Cut(strings.TrimSpace(value), " #")
 	if names := strings.Split(name, ","); len(names) > 1 {
 		if values := strings.Fields(value); len(values) == len(names) {
 			for i := range names {

@@ -88,10 +88,11 @@ var doers = map[string]func(r *Reader, m []string, s Evidence){
 		r.torch(m[1], ByTorch, s)
 		r.available(m[2], s)
 	},
-	"torch-hip":  takes(func(r *Reader, v string, _ Evidence) { r.c.Torch.HIP, r.c.Torch.NoCUDA = v, false }),
-	"torch-cuda": takes((*Reader).torchCUDA),
-	"prose":      func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) },
-	"arches":     takes((*Reader).arches),
+	"torch-hip":   takes(func(r *Reader, v string, _ Evidence) { r.c.Torch.HIP, r.c.Torch.NoCUDA = v, false }),
+	"package-hip": func(r *Reader, m []string, _ Evidence) { r.c.Torch.HIP = m[1] + "." + m[2] },
+	"torch-cuda":  takes((*Reader).torchCUDA),
+	"prose":       func(r *Reader, m []string, s Evidence) { r.prose(m[1], m[2], s) },
+	"arches":      takes((*Reader).arches),
 	"range": func(r *Reader, m []string, s Evidence) {
 		least, err := machine.ParseSM(m[1])
 		most, err2 := machine.ParseSM(m[2])
@@ -198,6 +199,11 @@ var doers = map[string]func(r *Reader, m []string, s Evidence){
 	"found-existing": foundExisting,
 	"replaced":       (*Reader).replaced,
 	"taken-away":     (*Reader).takenAway,
+	"another-removed": takes(func(r *Reader, v string, s Evidence) { // than Python imported before: there are two
+		if t := r.c.Torch; t.Rank == ByTorch && Public(v) != t.Version {
+			r.say(&r.c.Says.TwoVersions, s)
+		}
+	}),
 	"changed":        (*Reader).changed,
 	"library":        func(r *Reader, m []string, s Evidence) { r.c.library(m[1], strings.TrimRight(m[2], ".,"), s) },
 	"library-loaded": func(r *Reader, m []string, s Evidence) { r.c.library(m[2], m[1], s) },

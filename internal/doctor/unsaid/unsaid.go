@@ -159,7 +159,7 @@ func withoutTorch(e *evidence.Evidence) bool {
 	_, ollama := e.Has("ollama-no-gpu")
 	said, _ := e.None()
 	by := speaker().FindStringSubmatch(said.Text)
-	return (ollama || by != nil && by[1] != "torch") && e.Torch.Version == "" && !e.Torch.SeesNone()
+	return (ollama || e.Says.Torch.IsZero() && !e.Says.Other.IsZero() || by != nil && by[1] != "torch") && e.Torch.Version == "" && !e.Torch.SeesNone()
 }
 
 // speaker leads what a module says that fails: the kind of its exception.

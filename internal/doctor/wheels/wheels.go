@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
@@ -42,7 +43,8 @@ func notFound(e *evidence.Evidence, out *evidence.Findings) {
 	if linuxOnly().MatchString(h.At.Text) && (p.OS == "windows" || p.OS == "macos") {
 		out.Find("IDX003", evidence.Likely.Exact(), h.At, e.From.OS).
 			Says("this package has wheels for Linux alone").
-			Do("leave it out: torch runs without it, or use WSL2")
+			Do(say.Either(p.OS == "windows" && strings.Contains(strings.ToLower(h.At.Text), "triton"),
+				"`python -m pip install triton-windows`, in the version for this torch, or leave it out", "leave it out: torch runs without it, or use WSL2"))
 		return
 	}
 	label = cmp.Or(label, e.Wanted().Label())
