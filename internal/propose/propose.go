@@ -174,10 +174,8 @@ func (l *Loop) leave(ctx context.Context, a *Answer, r resolver.Request) {
 	for _, q := range r.Requirements {
 		switch {
 		case family(q.Name) || q.URL != "":
+		case l.forMatrix(ctx, q) && l.built(ctx, q, r.Python): // what stays is the reason, and what is built beside it none
 		case l.built(ctx, q, r.Python):
-			if l.forMatrix(ctx, q) {
-				return
-			}
 			if why := l.NoCode(q.Name); why != "" {
 				a.Aside = append(a.Aside, q.Name)
 				a.say("set aside: %s", why)

@@ -169,6 +169,30 @@ func TestWhatServesNoGPUIsSetAside(t *testing.T) {
 	}
 }
 
+// What has to be built is no reason beside a package that the matrix refuses, in either order.
+func TestBuiltIsNoReasonBesideAnother(t *testing.T) {
+	f := files{}
+	for _, name := range []string{"later", "kernels"} {
+		f.sdist(name, "1.0", filepath.Join(t.TempDir(), "ran"), map[string]string{"PKG-INFO": "Metadata-Version: 2.2\nName: " + name + "\nVersion: 1.0\n"})
+	}
+	l := asks(t, f)
+	all := l.Resolve
+	l.Wheels, l.Later = func(name string) bool { return name == "kernels" }, func(name string) bool { return name == "later" }
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		if asksFor(r, "kernels") || asksFor(r, "later") {
+			return nil
+		}
+		return all(r)
+	}
+	for _, lines := range [][]string{{"later", "kernels"}, {"kernels", "later"}} {
+		r := request(t, lines...)
+		r.Requirements[0].From, r.Requirements[1].From = "", ""
+		if a := propose(t, l, r); !slices.Equal(a.Plain, []string{"later"}) {
+			t.Errorf("%q: %+v", lines, a)
+		}
+	}
+}
+
 // What does without its libraries stops no project, where the GPU is none of theirs.
 func TestWhatWorksInPart(t *testing.T) {
 	f := files{}
