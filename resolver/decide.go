@@ -114,6 +114,8 @@ func (s chooser) withoutGPU(wants string) *outcome {
 		return s.onCPU("this "+host+" has no GPU"+onlyCPU, way)
 	case s.p.inContainer():
 		return s.onCPU("no GPU is visible in this container"+onlyCPU, "if the host has a GPU, start the container with access to it (`--gpus all`)")
+	case s.p.h.Platform.OS == "macos" && s.p.h.Platform.Arch == "x86_64":
+		return s.onCPU("PyTorch left Intel Macs at 2.2.2, which serves AMD's GPUs in them alone (`--gpu NAME` names one)"+onlyCPU, "")
 	case s.p.req.Described && s.p.h.Platform.OS != "macos":
 		return s.onCPU("no GPU is known there (`--gpu NAME` names one)"+onlyCPU, "")
 	}
