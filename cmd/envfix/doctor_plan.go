@@ -40,7 +40,7 @@ func (f doctorFlags) withSteps(ctx context.Context, r *doctor.Report, patient *r
 		c.Repair.Rebuild, c.Anew = true, false
 		p, err = f.mendingPlan(ctx, patient, c)
 	}
-	if err != nil {
+	if err != nil || p.Decision == resolver.NeedTarget && c.First >= 0 && r.Findings[c.First].Check == "PY002" { // which says what is planned for
 		return nil, err
 	}
 	if refused := refusal(p); refused != nil {
