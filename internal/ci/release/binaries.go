@@ -83,12 +83,16 @@ func binaries(r *Release) {
 			use, over = use+",nvmlchild", file
 		}
 		stamp := fmt.Sprintf("-s -w -buildid= -X main.buildVersion=%s -X main.buildCommit=%s -X main.defaultIndex=%s", r.Version.python(), r.Commit, from)
-		flags := append([]string{"go", "build", "-trimpath", "-buildvcs=false", "-tags", use, "-overlay", over, "-ldflags", stamp}, leanFlags()...)
-		build := command{
-			argv: append(flags, "-o", r.binary(t), "./cmd/envfix"),
-			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0"},
-		}
-		must.Get(build.output())
+		t.build("./cmd/envfix", r.binary(t), append([]string{"-tags", use, "-overlay", over, "-ldflags", stamp}, leanFlags()...), "CGO_ENABLED=0")
 		must.Do(os.Chtimes(r.binary(t), r.Time, r.Time))
 	}
+}
+
+// build has Go build a program of this repository for the target, the same bytes on every machine.
+func (t target) build(program, to string, flags []string, env ...string) {
+	build := command{
+		argv: slices.Concat([]string{"go", "build", "-trimpath", "-buildvcs=false"}, flags, []string{"-o", to, program}),
+		env:  append(env, "GOFLAGS=", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0"),
+	}
+	must.Get(build.output())
 }

@@ -29,34 +29,11 @@ func (r *Release) child(t target) string {
 
 // buildChild builds the child with a C compiler; "" is the machine's own.
 func buildChild(t target, cc, program string) {
-	build := command{
-		argv: []string{
-			"go",
-			"build",
-			"-trimpath",
-			"-buildvcs=false",
-			"-gcflags=all=-l",
-			"-ldflags",
-			"-s -w -buildid= -extldflags=-Wl,-z,lazy",
-			"-o",
-			program,
-			"./cmd/envfix-nvml",
-		},
-		env: []string{
-			"CGO_ENABLED=1",
-			"GOFLAGS=",
-			"GOOS=" + t.os,
-			"GOARCH=" + t.arch,
-			"GOAMD64=v1",
-			"GOARM64=v8.0",
-			"CGO_CFLAGS=-O2 -g0 -Wno-deprecated-declarations",
-			"CGO_LDFLAGS=-O2",
-		},
-	}
+	env := []string{"CGO_ENABLED=1", "CGO_CFLAGS=-O2 -g0 -Wno-deprecated-declarations", "CGO_LDFLAGS=-O2"}
 	if cc != "" {
-		build.env = append(build.env, `CC="`+cc+`"`) // in quotes: its folder's name may hold a space
+		env = append(env, `CC="`+cc+`"`) // in quotes: its folder's name may hold a space
 	}
-	must.Get(build.output())
+	t.build("./cmd/envfix-nvml", program, []string{"-gcflags=all=-l", "-ldflags", "-s -w -buildid= -extldflags=-Wl,-z,lazy"}, env...)
 }
 
 // overlay writes the file that tells go build where the child is.

@@ -28,11 +28,7 @@ func (r *Release) docs() []doc {
 	program := r.Program
 	if program == "" {
 		program = filepath.Join(r.Scratch, "envfix-here")
-		build := command{
-			argv: []string{"go", "build", "-tags", tags, "-o", program, "./cmd/envfix"},
-			env:  []string{"CGO_ENABLED=0", "GOFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH},
-		}
-		must.Get(build.output())
+		target{runtime.GOOS, runtime.GOARCH}.build("./cmd/envfix", program, []string{"-tags", tags}, "CGO_ENABLED=0")
 	}
 	var out []doc
 	for _, shell := range []string{"bash", "zsh", "fish"} {

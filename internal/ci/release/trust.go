@@ -46,18 +46,13 @@ func materials(r *Release) {
 		Licenses []licence `json:"licenses,omitempty"`
 	}
 	main := component{"application", "envfix", "envfix", r.Version.python(), "", []licence{{map[string]string{"id": "Apache-2.0"}}}}
-	list := []component{
-		{
-			Type:    "platform",
-			Ref:     "pkg:golang/stdlib@" + strings.TrimPrefix(toolchain, "go"),
-			Name:    "stdlib",
-			Version: strings.TrimPrefix(toolchain, "go"),
-			PURL:    "pkg:golang/stdlib@" + strings.TrimPrefix(toolchain, "go"),
-		},
+	of := func(kind, path, version string) component {
+		url := "pkg:golang/" + path + "@" + version
+		return component{kind, url, path, version, url, nil}
 	}
+	list := []component{of("platform", "stdlib", strings.TrimPrefix(toolchain, "go"))}
 	for _, m := range modules {
-		url := "pkg:golang/" + m.Path + "@" + m.Version
-		list = append(list, component{Type: "library", Ref: url, Name: m.Path, Version: m.Version, PURL: url})
+		list = append(list, of("library", m.Path, m.Version))
 	}
 	slices.SortFunc(list, func(a, b component) int { return strings.Compare(a.Ref, b.Ref) })
 	refs := text.Each(list, func(c component) string { return c.Ref })
