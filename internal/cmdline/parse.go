@@ -49,14 +49,10 @@ func (in Invocation) words() []string {
 // "--" ends the flags; so does the command line of `envfix run`.
 func Parse(args []string, cmds []*cli.Command) (Invocation, error) {
 	var in Invocation
-	in.JSON = wantsJSON(args[1:], cmds)
-	rest, early, err := descend(&in, args[1:], cmds)
-	if err != nil {
-		return in, err
-	}
+	rest, early, unknown := descend(&in, args[1:], cmds)
 	p := splitter{in: &in, flags: FlagsOf(in.Command())}
 	flags, operands, err := p.split(append(early, rest...))
-	if err != nil {
+	if err = cmp.Or(unknown, err); err != nil {
 		return in, err
 	}
 	in.Argv = slices.Concat(args[:1], in.words(), flags)
@@ -89,10 +85,10 @@ func descend(in *Invocation, args []string, cmds []*cli.Command) (rest, early []
 		c := Find(cmds, a)
 		if c == nil {
 			if len(in.Path) == 0 {
-				return nil, nil, unknownCommand("", a, Names(cmds))
+				return args[i:], early, unknownCommand("", a, Names(cmds))
 			}
 			if in.Command().Action == nil {
-				return nil, nil, unknownCommand(" "+strings.Join(in.words(), " "), a, Names(cmds))
+				return args[i:], early, unknownCommand(" "+strings.Join(in.words(), " "), a, Names(cmds))
 			}
 			return args[i:], early, nil
 		}
@@ -110,26 +106,30 @@ type splitter struct {
 	flags map[string]cli.Flag
 }
 
+// split goes on behind what is wrong, of which the first is told: a wrong flag must be readable,
+// too, for who asks for JSON behind it.
 func (p splitter) split(args []string) (flags, operands []string, err error) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
-			return flags, append(operands, args[i+1:]...), nil
+			return flags, append(operands, args[i+1:]...), err
 		}
 		if !isFlag(a) {
 			if c := p.in.Command(); c != nil && slices.Contains(RunsAnother, c.Name) {
-				return flags, append(operands, args[i:]...), nil
+				return flags, append(operands, args[i:]...), err
 			}
 			operands = append(operands, a)
 			continue
 		}
 		name, value, attached := cutFlag(a)
 		f, ok := p.flags[name]
+		p.in.JSON = p.in.JSON || a == "--json" || a == "--json=true"
 		if p.everywhere(name, ok) {
 			continue
 		}
 		if cluster := ok && IsBool(f) && attached && !strings.HasPrefix(a, "--"); !ok || cluster {
-			return nil, nil, p.unknownFlag(a)
+			err = cmp.Or(err, p.unknownFlag(a))
+			continue
 		}
 		if IsBool(f) {
 			flags = append(flags, a)
@@ -137,14 +137,15 @@ func (p splitter) split(args []string) (flags, operands []string, err error) {
 		}
 		if !attached {
 			if i+1 == len(args) || args[i+1] == "--" {
-				return nil, nil, fail.Wrong(fmt.Sprintf("flag `%s` needs a value", name), p.helpHint())
+				err = cmp.Or[error](err, fail.Wrong(fmt.Sprintf("flag `%s` needs a value", name), p.helpHint()))
+				continue
 			}
 			i++
 			value = args[i]
 		}
 		flags = append(flags, name+"="+value)
 	}
-	return flags, operands, nil
+	return flags, operands, err
 }
 
 // everywhere takes the flags that every command understands, though not every one has
@@ -231,31 +232,6 @@ func meantElsewhere(word string) []string {
 	}
 	return nil
 }
-
-// wantsJSON reports whether an error must be JSON, before anything is parsed:
-// also a wrong flag must be readable for who asked for JSON. What `envfix run` runs
-// may have a --json of its own.
-func wantsJSON(args []string, cmds []*cli.Command) bool {
-	if !slices.ContainsFunc(args, saysJSON) { // nearly always: whose value a word is need not be known
-		return false
-	}
-	command := ""
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case saysJSON(a):
-			return true
-		case a == "--" || !isFlag(a) && slices.Contains(RunsAnother, command):
-			return false
-		case !isFlag(a):
-			command = cmp.Or(command, a)
-		case takesValueSomewhere(a, cmds):
-			i++
-		}
-	}
-	return false
-}
-
-func saysJSON(arg string) bool { return arg == "--json" || arg == "--json=true" }
 
 // Taking is an action that takes so many arguments and no more.
 func Taking(most int, action cli.ActionFunc) cli.ActionFunc {
