@@ -186,20 +186,30 @@ func (f *facts) stepWords() string {
 	return "a step"
 }
 
+// shortSteps reports whether the loop's time goes into steps that end at once, for want of
+// work; if they are small, into starting it on the GPU.
+func shortSteps(f *facts, small bool) bool {
+	l, w := f.load(), f.looks()
+	if !f.step().ok || !f.waits() || l.ok && l.v >= f.loadLimit() || modelOnCPU(f) != nil {
+		return false
+	}
+	if w != nil && w.part(launchParts...) < launchMuch { // what the loop does beside its model takes as long for a larger batch
+		return false
+	}
+	if f.launches() {
+		return small // else a Python core that is slow is what is told
+	}
+	return f.passTypical()*max(0, 1-f.queued([]*Process{f.lead})) < stepTiny // less the time in which others had the processors
+}
+
 // tinyBatch: so little work a step that starting it costs more than doing it.
 func tinyBatch(f *facts) *Finding {
-	l, n := f.load(), f.batchSize()
-	s := f.passTypical() * max(0, 1-f.queued([]*Process{f.lead})) // not the time in which others had the processors
-	small, w := n > 0 && n <= 2, f.looks()
-	launches := f.launches() // which a Python core explains, if the batch is not the least
-	if !f.step().ok || modelOnCPU(f) != nil || launches && !small || !launches && s >= stepTiny || !f.waits() || l.ok && l.v >= f.loadLimit() ||
-		w != nil && w.part(launchParts...) < launchMuch { // what the loop does beside its model takes as long for a larger batch
+	n := f.batchSize()
+	small, mem := n > 0 && n <= 2, f.memoryShare()
+	if !shortSteps(f, small) || !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.share("python") >= ownMuch) {
 		return nil
 	}
-	mem := f.memoryShare()
-	if !small && (f.noGPU || !mem.ok || mem.v >= memLow || f.share("python") >= ownMuch) {
-		return nil
-	}
+	s := f.passTypical() * max(0, 1-f.queued([]*Process{f.lead}))
 	own, _ := f.framework()
 	x := f.finding(TinyBatch, medium, numbers{"batch": n}, fmt.Sprintf("%s%s%s a %s", f.idleWords(), say.If(n > 0, fmt.Sprintf("batch %d, ", n)), seconds(s), f.pass()),
 		own.batch+"raise the batch size until about 80 % of the memory is used, and rescale the learning rate")
