@@ -188,10 +188,13 @@ func (f doctorFlags) examine(ctx context.Context) error {
 	return &fail.Error{Code: say.Either(report.Verdict == doctor.Unknown, fail.Unknown, fail.Failed)}
 }
 
-// unlocked has the way out of a lock that has nothing for this machine in place of an apply
-// that would refuse.
+// unlocked has the way out of a lock that has nothing for this machine, or of a file in the
+// environment's place, in place of an apply that would refuse.
 func (f doctorFlags) unlocked(ctx context.Context, found []doctor.Finding) {
 	i := slices.IndexFunc(found, func(x doctor.Finding) bool { return x.Check == "PY002" })
+	if way := f.plan.target.place.Obstacle; i >= 0 && way != "" {
+		found[i].Fix = []string{way}
+	}
 	if i < 0 || governing() == "" {
 		return
 	}

@@ -26,16 +26,28 @@ type Place struct {
 	state string // in words: active, new …
 	Named bool   // by --env
 	conda bool   // an activated environment of conda's, which a plan leaves alone
+
+	Obstacle string // what comes first, where a file has that name; "" none has
 }
 
 // Named is the environment that --env names.
 func Named(dir string) Place {
-	p := Place{Dir: dir, Named: true, state: "new"}
+	p := Place{Dir: dir, Named: true}.looked()
 	switch {
 	case SameDir(dir, Active()):
 		p.state = "active"
 	case IsEnv(dir):
 		p.state = "not active"
+	}
+	return p
+}
+
+// looked is a place without an environment: a new one comes there, if no file has that name.
+func (p Place) looked() Place {
+	p.state = "new"
+	if info, err := os.Lstat(p.Dir); err == nil && info.Mode().IsRegular() {
+		p.state = "a file, which is in the way: move it away"
+		p.Obstacle = "move " + text.Escape(p.Dir) + " away, which is a file, or name another environment: `envfix apply --env DIR`"
 	}
 	return p
 }
@@ -55,7 +67,7 @@ func Here() Place {
 			return Place{Dir: Default, state: "a link to " + text.Escape(to) + ", which is not there"}
 		}
 		if !IsEnv(Default) {
-			p.state = say.Either(Exists(Default) && !Exists(Default+"/."), "a file, which is in the way: move it away", "new")
+			p = p.looked()
 		}
 		p.state += say.If(IsEnv(active), "; active is "+text.Escape(active)+", which `--env` names")
 		return p
@@ -126,7 +138,7 @@ func SameDir(a, b string) bool {
 }
 
 // Note notes in a plan's target how its environment is meant.
-func (p Place) Note(t *plan.Target) { t.State, t.Named = p.state, p.Named }
+func (p Place) Note(t *plan.Target) { t.State, t.Named, t.Obstacle = p.state, p.Named, p.Obstacle }
 
 // Bypassed says that a job runs a program of the same name as one of the environment,
 // and not that one; "" it does not.

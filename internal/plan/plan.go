@@ -139,9 +139,10 @@ type Target struct {
 	Held *machine.Held `json:"-"`
 
 	// State says for people how Dir is meant: active, new …; "" nobody looked. Named:
-	// --env named it.
-	State string `json:"-"`
-	Named bool   `json:"-"`
+	// --env named it. Obstacle: what comes first, where a file has that name.
+	State    string `json:"-"`
+	Named    bool   `json:"-"`
+	Obstacle string `json:"-"`
 
 	// Project is the pixi.toml, or the pyproject.toml of Poetry, that lies beside Dir; nil: none.
 	// These two alone read it.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func Home(d Dashboard, s Style) string {
 		v.row("", fmt.Sprintf("(%s: `envfix doctor`)", Count(n, "more finding")))
 	}
 	v.line("")
-	v.row("next", next)
+	v.row("next", cmp.Or(d.Plan.Target.Obstacle, next))
 	if host, way := h.Lent(); host != "" && len(h.GPUs) == 0 {
 		v.row("", "this "+host+" has no GPU: "+way)
 	}

@@ -228,6 +228,8 @@ func Next(p *plan.Plan, args []string, s Style) string {
 		v.row("next", "one `envfix plan` for each group, with `--gpus LIST` and `--env DIR`")
 	case len(p.Steps) > 0 && !slices.ContainsFunc(p.Steps, func(x plan.Step) bool { return x.Manual == nil }):
 		v.row("next", "by hand: "+Clean(p.Steps[0].Manual.Text))
+	case p.Target.Obstacle != "":
+		v.row("next", p.Target.Obstacle)
 	case len(p.Steps) > 0 && p.Basis.Request.Described:
 		flag := say.Either(p.Basis.Facts.Platform.OS == "windows", "--ps1", "--sh")
 		now := say.If(p.Decision == resolver.UpgradeDriver, " installs what runs now")
