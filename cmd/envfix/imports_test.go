@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},
 	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
-	"internal/propose":           {"*", "internal/index", "internal/team"},                     // uv resolves a project
+	"internal/propose":           {"*", "internal/index", "internal/team", "internal/system"},  // uv resolves a project
 	"internal/team":              {"*", "internal/reach", "internal/system"},                   // a team's files, uv and its index
 	"internal/maintain":          {"*", "internal/system", "internal/index"},                   // the data, kept true
 	"internal/ui":                {"*", "internal/apply", "internal/team"},                     // their data, shown

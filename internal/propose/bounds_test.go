@@ -1,7 +1,12 @@
 package propose
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +20,42 @@ import (
 func TestPatience(t *testing.T) {
 	if plan, apply := (&Loop{}).time(mostTime), (&Loop{Patient: true}).time(mostTime); plan != time.Minute || apply != 5*time.Minute {
 		t.Errorf("%v, %v", plan, apply)
+	}
+}
+
+// A uv that stands still ends, one that computes is waited for, and an interrupt ends
+// each within a second, also one that does not heed it.
+func TestStandstill(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says what a process does")
+	}
+	before := stillTime
+	t.Cleanup(func() { stillTime = before })
+	stillTime = time.Second
+	l := asks(t, files{})
+	uv := l.UV
+	as := func(script string) {
+		l.UV = filepath.Join(t.TempDir(), "uv")
+		if err := os.WriteFile(l.UV, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+	}
+	as("trap '' INT; sleep 60 & wait")
+	begun := time.Now()
+	if a := propose(t, l, request(t, "torch", "numpy")); !strings.HasPrefix(a.Unasked, "uv did not come to an end: ") || time.Since(begun) > 30*time.Second {
+		t.Errorf("dead: %+v after %v", a, time.Since(begun))
+	}
+	stillTime = time.Minute
+	ctx, stop := context.WithCancel(t.Context())
+	var stopped time.Time
+	time.AfterFunc(300*time.Millisecond, func() { stopped = time.Now(); stop() })
+	if _, err := l.Propose(ctx, request(t, "torch", "numpy")); !errors.Is(err, context.Canceled) || time.Since(stopped) > time.Second {
+		t.Errorf("interrupted: %v after %v", err, time.Since(stopped))
+	}
+	stillTime = time.Second
+	as("i=0; while [ $i -lt 6000000 ]; do i=$((i+1)); done; exec '" + uv + "' \"$@\"")
+	if a := propose(t, l, request(t, "torch", "numpy")); a.Unasked != "" || a.Versions["numpy"] == "" || l.left > mostTime-time.Second {
+		t.Errorf("busy: %+v, %v left", a, l.left)
 	}
 }
 

@@ -2,6 +2,7 @@ package propose
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -19,17 +20,16 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 	if len(l.Locked) == 0 {
 		return nil, nil
 	}
-	parent, own := ctx, l.Limits
-	ctx, end := context.WithTimeout(ctx, l.time(mostTime*2/3)) // the rest is for an answer without it
-	defer end()
-	defer func() { l.Limits, l.calls = own, 0 }()
-	rest := xslices.Filter(l.Locked, func(q pep508.Requirement) bool { return !family(q.Name) && !ofBuild(q.Name) })
-	l.Limits = slices.Concat(l.Limits, rest)
-	asked := xslices.Filter(rest, func(q pep508.Requirement) bool { return asksFor(r, q.Name) })
+	own, rest := l.Limits, l.left/3 // for an answer without it
+	l.left -= rest
+	defer func() { l.Limits, l.calls, l.left = own, 0, l.left+rest }()
+	others := xslices.Filter(l.Locked, func(q pep508.Requirement) bool { return !family(q.Name) && !ofBuild(q.Name) })
+	l.Limits = slices.Concat(l.Limits, others)
+	asked := xslices.Filter(others, func(q pep508.Requirement) bool { return asksFor(r, q.Name) })
 	narrow := r
 	narrow.Requirements = slices.Clone(r.Requirements)
 	for i, q := range narrow.Requirements {
-		if k, ok := xslices.Find(rest, func(k pep508.Requirement) bool { return k.Name == q.Name }); ok && q.URL == "" {
+		if k, ok := xslices.Find(others, func(k pep508.Requirement) bool { return k.Name == q.Name }); ok && q.URL == "" {
 			narrow.Requirements[i].Spec = k.Spec
 		}
 	}
@@ -39,10 +39,10 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 		base := &Answer{Limits: append(text.Each(asked, func(q pep508.Requirement) string { return q.Text }), say.All(try)...)}
 		a, no, err := l.from(ctx, base, narrow)
 		switch {
-		case parent.Err() != nil:
+		case ctx.Err() != nil:
 			return nil, err
 		case err != nil || no != nil: // of the build of torch uv knows nothing
-			l.late = ctx.Err() != nil
+			l.late = errors.Is(err, errLate)
 			return nil, nil
 		case len(a.Versions) == 0:
 			continue

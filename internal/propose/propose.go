@@ -56,18 +56,26 @@ type Loop struct {
 	bound []pep508.Requirement // what packages that the request names in one version require within bounds
 	calls int
 	late  bool // uv did not come to an end with what is locked
+	left  time.Duration
 }
 
 // The bounds of one answer.
 const (
 	mostCalls = 14
-	mostTime  = 60 * time.Second
+	mostTime  = 60 * time.Second // of uv's processor time: a machine with much to do is waited for
 )
+
+// stillTime ends a uv that neither computes, reads nor writes.
+var stillTime = 40 * time.Second
+
+// errLate is of a uv that stood still, or whose time is over.
+var errLate = errors.New("uv did not come to an end")
 
 // Propose answers for a request: with what the index has of its packages alone where there
 // is no uv, or where it does not come to an end in time. The error is of ctx, or of a uv
 // that could not be asked; then nothing is known but the data.
 func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error) {
+	l.left = l.time(mostTime)
 	l.shelf = &shelf{platform: l.System, asOf: l.AsOf, pages: map[string]*index.Project{}}
 	if url := l.defaultIndex(ctx); url != "" {
 		if c, err := index.New(url, index.Options{Stall: 8 * time.Second}); err == nil {
@@ -81,11 +89,11 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	if l.UV == "" {
 		return l.Unresolved(ctx, r, "uv is not here; `python3 -m pip install uv` brings it"), ctx.Err()
 	}
-	bound, end := context.WithTimeout(ctx, l.time(mostTime))
+	bound, end := context.WithTimeout(ctx, 5*l.time(mostTime)) // whatever moves, and however slowly
 	defer end()
 	a, err := l.resolved(bound, r)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return l.Unresolved(ctx, r, fmt.Sprintf("uv did not come to an end in %.0f seconds", l.time(mostTime).Seconds())), nil
+	if errors.Is(err, errLate) || errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return l.Unresolved(ctx, r, fmt.Sprintf("%v: it stood still for %.0f seconds, or computed for %.0f", errLate, l.time(stillTime).Seconds(), l.time(mostTime).Seconds())), nil
 	}
 	return a, err
 }

@@ -3,6 +3,7 @@ package propose
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"envfix/internal/lazy"
+	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -36,8 +38,6 @@ func (no *refusal) Error() string { return no.text }
 // *refusal where no solution is.
 func (l *Loop) compile(ctx context.Context, j job) (map[string]string, error) {
 	l.calls++
-	ctx, end := context.WithTimeout(ctx, l.time(callTime))
-	defer end()
 	out, err := l.run(ctx, j)
 	if err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ func (l *Loop) compile(ctx context.Context, j job) (map[string]string, error) {
 	return found, nil
 }
 
-// callTime bounds one call of uv.
-const callTime = 40 * time.Second
-
 func (l *Loop) run(ctx context.Context, j job) (string, error) {
+	if l.left <= 0 {
+		return "", errLate
+	}
 	dir, err := os.MkdirTemp("", "envfix-resolve-")
 	if err != nil {
 		return "", err
@@ -93,13 +93,20 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	if err := writeLines(dir, files); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, l.UV, argv...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, time.Second
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	switch err := cmd.Run(); {
+	cmd := &exec.Cmd{}
+	err = system.Run(ctx, system.Command{Argv: append([]string{l.UV}, argv...), Dir: dir, Grace: time.Second / 2, Stall: l.time(stillTime), Work: l.left,
+		Made: func(c *exec.Cmd) { c.Env, c.Stdout, c.Stderr, cmd = env, &out, &errs, c }})
+	if did := cmd.ProcessState; did != nil {
+		l.left -= did.UserTime() + did.SystemTime()
+	}
+	_, stalled := errors.AsType[*system.StallError](err)
+	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case stalled:
+		l.left = 0
+		return "", errLate
 	case err != nil && strings.Contains(errs.String(), "No solution found"):
 		return "", &refusal{text.Printable(strings.Join(strings.Fields(errs.String()), " "))}
 	case err != nil:

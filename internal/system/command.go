@@ -45,6 +45,8 @@ type Command struct {
 	Stall time.Duration
 	Grows []string
 	Work  time.Duration // not 0: what it reads and computes is progress too, until it had so much processor time
+
+	Made func(*exec.Cmd) // may give it another environment and take its output; nil: nothing of that
 }
 
 // An Owner is the user who started us with sudo.
@@ -195,6 +197,9 @@ func (c Command) prepare(ctx context.Context, path string, out io.Writer) *exec.
 	}
 	cmd.WaitDelay = cmp.Or(c.Grace, 5*time.Second) // also ends the wait for a daemon that kept our pipe
 	group(cmd, c)
+	if c.Made != nil {
+		c.Made(cmd)
+	}
 	return cmd
 }
 
