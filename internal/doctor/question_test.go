@@ -8,14 +8,29 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
-	"envfix/internal/doctor/unsaid"
 	"envfix/internal/machine"
 	"envfix/internal/version"
 )
 
 // What could not be read of a machine is never "nothing is wrong".
 func TestUnread(t *testing.T) {
-	for _, n := range unsaid.Unread {
+	for _, n := range []struct{ Words, Check string }{
+		{"started without GPU access", "CTR001"},
+		{"WSL 1 has no GPU", "CTR012"},
+		{"shadows the one of Windows", "CTR013"},
+		{"WSL without /dev/dxg", "CTR017"},
+		{"/dev/kfd is missing", "ROC002"},
+		{"/dev/kfd: no permission", "ROC003"},
+		{"exists but is not loaded", "DRV001"},
+		{"no NVIDIA kernel module was found for the running kernel", "DRV001"},
+		{"but no NVIDIA library was found", "DRV002"},
+		{"(cgroup) refuse", "CTR006"},
+		{"/dev/nvidiactl is missing", "DRV015"},
+		{"library cannot reach it", "ACC008"},
+		{"library cannot reach it; /dev/nvidiactl is missing", "DRV015"},
+		{"the driver hangs", "GPU002"},
+		{"ended its process", "GPU002"},
+	} {
 		c := read.FromMachine(machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64"}, Notes: []string{"nvml: x " + n.Words + " y"}})
 		r := Examine(know.Embedded(), c)
 		if len(r.Findings) == 0 || r.Findings[0].Check != n.Check || r.OK || r.Verdict == Healthy {

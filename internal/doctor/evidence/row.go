@@ -36,6 +36,9 @@ func Rows(e *Evidence, found Found) Found {
 // AfterRows asks those that also look at what others found.
 func AfterRows(e *Evidence, found Found, out *Findings) { rowsAfter("others", e, found, out) }
 
+// NoteRows asks those of what could not be read of a machine.
+func NoteRows(e *Evidence, found Found, out *Findings) { rowsAfter("notes", e, found, out) }
+
 // LastRows asks those that answer where nothing else does.
 func LastRows(e *Evidence, found Found, out *Findings) { rowsAfter("all", e, found, out) }
 
@@ -154,9 +157,10 @@ func (r *row) holds(alternatives []*know.Term) (at []read.Evidence, ok bool) {
 		if t.Not != (len(facts) == 0) && !t.Maybe {
 			continue
 		}
+		captured := false
 		for _, v := range facts {
-			if groups := t.Groups(wordsOf(v)); groups != nil {
-				r.groups = groups
+			if groups := t.Groups(wordsOf(v)); groups != nil && !captured {
+				r.groups, captured = groups, true
 			}
 			if said, quote := v.(read.Evidence); quote {
 				at = append(at, said)

@@ -2,33 +2,10 @@ package files
 
 import (
 	"cmp"
-	"strings"
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/version"
 )
-
-// notImported: Python did not import torch, and no message says why.
-func notImported(e *evidence.Evidence, out *evidence.Findings) {
-	i := e.Imported
-	if i == nil || i.Torch != "" || len(e.Hits) > 0 && i.Late == "" {
-		return
-	}
-	f := out.Find("PY011", evidence.Strong, evidence.Fact("%s", i.Failed)).Of("none").As(evidence.Error)
-	switch {
-	case i.Late != "":
-		f.Say("Python hangs when it imports torch: it neither read nor computed anything for "+i.Late+", or computed without end").Do(
-			"`timeout 10 nvidia-smi`: where that hangs too, it is the driver: reboot",
-			"an environment on a network drive: move it to a local disk",
-		)
-	case strings.Contains(i.Failed, "was ended by"):
-		_, how, _ := strings.Cut(i.Failed, "was ended by ")
-		f.Say("Python crashes when it imports torch: " + how).
-			Do("`envfix doctor --fix` where a finding below names broken files; else `envfix apply --env other` tells whether it is this environment")
-	default:
-		f.Say("torch does not import").Do("`envfix plan` chooses the build and prints the commands")
-	}
-}
 
 // anotherTorch: Python imports another torch than the environment's files are.
 func anotherTorch(e *evidence.Evidence, out *evidence.Findings) {

@@ -11,6 +11,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY011"}, OnFiles: true, Find: halfInstalled},
 	{Checks: []string{"PY014"}, OnFiles: true, Find: leftovers},
 	{Checks: []string{"PY010", "PY011", "LD003", "PY007", "PY009", "PY027", "PY042", "PY043"}, OnFiles: true, Find: installed},
-	{Checks: []string{"PY011"}, Find: notImported},
 	{Checks: []string{"PY011"}, Find: anotherTorch},
 }

@@ -15,7 +15,7 @@ import (
 type Rule struct {
 	ID       string
 	Check    string // "" it only takes back what others found
-	After    string // "others": it is asked after the rules that look at facts alone, "all": after those too
+	After    string // "others": it is asked after the rules that look at facts alone, "notes", "all": each after those before
 	Anew     bool   // it says what others found of its check in other words
 	Each     string // a list, of each item of which it is asked; ".Name" is a field of that
 	First    bool   // of the first item alone of which it holds
@@ -157,7 +157,7 @@ func (k *Knowledge) addRule(r record) (err error) {
 	}
 	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At)+len(rule.If) > 0)
 	foreign := slices.ContainsFunc(rule.Cause, func(s Saying) bool { return !k.cause(s.Text) })
-	if asked := slices.Contains([]string{"", "others", "all"}, rule.After); rule.ID == "" || !told || !asked || foreign {
+	if asked := slices.Contains([]string{"", "others", "notes", "all"}, rule.After); rule.ID == "" || !told || !asked || foreign {
 		return fmt.Errorf("%q is not a rule: it has no id, no check, no condition, or no cause or `after` of the vocabulary", rule.ID)
 	}
 	k.Rules = append(k.Rules, rule)
