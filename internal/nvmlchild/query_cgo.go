@@ -175,14 +175,7 @@ func (q *query) gpu(d nvml.Device) GPU {
 			g.PCIBus = cmp.Or(g.PCIBus, fixedString(p.BusIdLegacy[:]))
 		}
 	}
-	if !q.has("nvmlDeviceGetMigMode") {
-		return g
-	}
-	if mode, _, ret := d.GetMigMode(); ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
-		return g
-	}
-	g.MIG = true
-	if !q.has("nvmlDeviceGetMaxMigDeviceCount") || !q.has("nvmlDeviceGetMigDeviceHandleByIndex") {
+	if g.MIG = q.divided(d); !g.MIG || !q.has("nvmlDeviceGetMaxMigDeviceCount") || !q.has("nvmlDeviceGetMigDeviceHandleByIndex") {
 		return g
 	}
 	n, _ := d.GetMaxMigDeviceCount()
@@ -211,12 +204,26 @@ func (l library) device(d nvml.Device) GPU {
 			g.Major, g.Minor = major, minor
 		}
 	}
-	if l.has("nvmlDeviceGetMemoryInfo") { // not supported where memory is shared, as on GB10
-		if m, ret := d.GetMemoryInfo(); ret == nvml.SUCCESS {
-			g.Memory = m.Total
+	g.Memory = ask(l, "nvmlDeviceGetMemoryInfo", d.GetMemoryInfo).Total // not supported where memory is shared, as on GB10
+	return g
+}
+
+// divided reports whether a GPU is in MIG mode.
+func (l library) divided(d nvml.Device) bool {
+	return ask(l, "nvmlDeviceGetMigMode", func() (int, nvml.Return) { mode, _, ret := d.GetMigMode(); return mode, ret }) == nvml.DEVICE_MIG_ENABLE
+}
+
+// memory tells of it: the first version of the call counts what the driver reserves as used.
+func (l library) memory(d nvml.Device) (m nvml.Memory, ret nvml.Return) {
+	if l.has("nvmlDeviceGetMemoryInfo_v2") {
+		if v, ret := d.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
+			return nvml.Memory{Total: v.Total, Used: v.Used}, ret
 		}
 	}
-	return g
+	if !l.has("nvmlDeviceGetMemoryInfo") {
+		return m, nvml.ERROR_FUNCTION_NOT_FOUND
+	}
+	return d.GetMemoryInfo()
 }
 
 // fixedString reads a C string from a fixed array, whose element type differs between

@@ -82,17 +82,15 @@ func newSampler(lib library) *sampler {
 func (s *sampler) describe(i int, d nvml.Device) SampledGPU {
 	is := s.device(d)
 	g := SampledGPU{Index: i, Name: is.Name, UUID: is.UUID, Major: is.Major, Minor: is.Minor}
-	_, g.Memory = s.memory(d)
+	memory, _ := s.memory(d)
+	g.Memory = int64(memory.Total >> 20)
 	g.Clock = int(ask(s.library, "nvmlDeviceGetMaxClockInfo", of(d.GetMaxClockInfo, nvml.CLOCK_SM)))
 	g.Cores = ask(s.library, "nvmlDeviceGetNumGpuCores", d.GetNumGpuCores)
 	g.PowerLimit = float64(ask(s.library, "nvmlDeviceGetEnforcedPowerLimit", d.GetEnforcedPowerLimit)) / 1000
 	g.PowerDefault = float64(ask(s.library, "nvmlDeviceGetPowerManagementDefaultLimit", d.GetPowerManagementDefaultLimit)) / 1000
 	g.MaxGen = ask(s.library, "nvmlDeviceGetMaxPcieLinkGeneration", d.GetMaxPcieLinkGeneration)
 	g.MaxWidth = ask(s.library, "nvmlDeviceGetMaxPcieLinkWidth", d.GetMaxPcieLinkWidth)
-	if s.has("nvmlDeviceGetMigMode") {
-		mode, _, ret := d.GetMigMode()
-		g.MIG = ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
-	}
+	g.MIG = s.divided(d)
 	_, g.Processes = s.processes(d)
 	return g
 }
@@ -110,16 +108,6 @@ func (s *sampler) start(d nvml.Device) (st sampled) {
 		st.gpm, st.gpmOK = [2]nvml.GpmSample{a, b}, d.GpmSampleGet(a) == nvml.SUCCESS
 	}
 	return st
-}
-
-func (s *sampler) memory(d nvml.Device) (used, total int64) {
-	if s.has("nvmlDeviceGetMemoryInfo_v2") { // the first version counts what the driver reserves as used
-		if m, ret := d.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
-			return int64(m.Used >> 20), int64(m.Total >> 20)
-		}
-	}
-	m := ask(s.library, "nvmlDeviceGetMemoryInfo", d.GetMemoryInfo)
-	return int64(m.Used >> 20), int64(m.Total >> 20)
 }
 
 func (s *sampler) processes(d nvml.Device) (list [][2]int64, ok bool) {
@@ -154,7 +142,8 @@ func (s *sampler) read(n int) []Reading {
 		r := Reading{Rx: -1, SMBusy: -1, Tensor: -1, Procs: s.state[i].last.Procs}
 		var ret nvml.Return
 		r.Utils, ret = s.utils(i, d)
-		r.Used, _ = s.memory(d)
+		memory, _ := s.memory(d)
+		r.Used = int64(memory.Used >> 20)
 		r.Lost = ret == nvml.ERROR_GPU_IS_LOST
 		r.Clock = int(ask(s.library, "nvmlDeviceGetClockInfo", of(d.GetClockInfo, nvml.CLOCK_SM)))
 		r.Power = float64(ask(s.library, "nvmlDeviceGetPowerUsage", d.GetPowerUsage)) / 1000

@@ -67,14 +67,7 @@ func learn[T any](q *query, u *Use, fact string, keep func(T), call func() (T, n
 
 // load reads memory and processes, which slices answer too.
 func (q *query) load(d nvml.Device, u *Use) {
-	if q.has("nvmlDeviceGetMemoryInfo_v2") { // the first version counts what the driver reserves as used
-		if m, ret := d.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
-			u.Used = &m.Used
-		}
-	}
-	if u.Used == nil {
-		learn(q, u, "memory_used_bytes", func(m nvml.Memory) { u.Used = &m.Used }, d.GetMemoryInfo, "nvmlDeviceGetMemoryInfo")
-	}
+	learn(q, u, "memory_used_bytes", func(m nvml.Memory) { u.Used = &m.Used }, of(q.memory, d), "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo")
 	learn(q, u, "processes", func(list []nvml.ProcessInfo) {
 		u.Listed = true
 		u.add("compute", list)
