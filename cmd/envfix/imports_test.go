@@ -69,8 +69,8 @@ var layers = map[string][]string{
 	"internal/probe/packages":    {"internal/probe/sysroot", "internal/probe/variables", "internal/probe/python", "internal/probe/libraries", "internal/machine", "internal/version"},
 	"internal/probe/libraries":   {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/probe/python", "internal/loader", "internal/machine", "internal/near"},
 	"internal/probe/tools":       {"internal/probe/sysroot", "internal/probe/python", "internal/machine", "internal/version"},
-	"internal/probe":             {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/gpu", "internal/probe/variables", "internal/probe/python", "internal/probe/packages", "internal/probe/libraries", "internal/probe/tools", "internal/machine", "internal/nvmlchild", "internal/proc"},
-	"internal/observe":           {"internal/observe/verdict", "internal/probe", "internal/system", "internal/proc", "internal/machine"},
+	"internal/probe":             {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/gpu", "internal/probe/variables", "internal/probe/python", "internal/probe/packages", "internal/probe/libraries", "internal/probe/tools", "internal/machine", "internal/proc"},
+	"internal/observe":           {"internal/observe/verdict", "internal/nvmlchild", "internal/probe/gpu", "internal/system", "internal/proc", "internal/machine"},
 	"internal/system":            {"internal/proc"},
 	"internal/apply":             {"internal/doctor/know", "internal/fail", "internal/modules", "internal/managers", "internal/reach", "internal/system", "internal/plan", "internal/machine"},
 	"internal/index":             {"internal/reach", "matrix", "internal/machine", "internal/pep508", "internal/version"},
@@ -90,7 +90,7 @@ var layers = map[string][]string{
 	"internal/bring":             {"internal/index", "internal/machine", "internal/plan", "internal/probe", "internal/reach", "internal/system", "internal/team", "internal/version"},
 	"internal/cmdline":           {"internal/describe", "internal/fail", "internal/near", "internal/ui"},
 	"internal/compile":           {"internal/doctor/know", "matrix"},
-	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project", "internal/examine", "internal/place", "internal/browser", "internal/bring"},
+	"cmd/envfix":                 {"*", "internal/reach", "internal/schema", "internal/mcpserver", "internal/owner", "internal/nvmlchild", "internal/probe", "internal/probe/gpu", "internal/observe", "internal/system", "internal/apply", "internal/index", "internal/update", "internal/team", "internal/propose", "internal/maintain", "internal/clone", "internal/ui", "internal/cmdline", "internal/project", "internal/examine", "internal/place", "internal/browser", "internal/bring"},
 }
 
 // A room of the doctor's rules sees the evidence, and no other room; beside it what

@@ -16,6 +16,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/probe"
+	"envfix/internal/probe/gpu"
 	"envfix/internal/system"
 	"envfix/internal/ui"
 	"envfix/matrix"
@@ -160,13 +161,13 @@ func probeLimit() time.Duration {
 
 // deviceLookups ask the device table by id and by name. It is read when the
 // first question comes, which is never where a driver answers everything.
-func deviceLookups() (byID func(probe.PCI) (probe.Device, bool), byName func(string) (probe.Device, bool)) {
+func deviceLookups() (byID func(gpu.PCI) (gpu.Device, bool), byName func(string) (gpu.Device, bool)) {
 	table := sync.OnceValue(matrix.Devices)
-	byID = func(p probe.PCI) (probe.Device, bool) {
+	byID = func(p gpu.PCI) (gpu.Device, bool) {
 		d, ok := table().LookupPCI(p.Vendor+":"+p.Device, p.SubVendor+":"+p.SubDevice)
 		return known(d), ok
 	}
-	byName = func(name string) (d probe.Device, ok bool) {
+	byName = func(name string) (d gpu.Device, ok bool) {
 		if found := table().LookupName(name); len(found) == 1 {
 			return known(found[0]), true
 		}
@@ -175,8 +176,8 @@ func deviceLookups() (byID func(probe.PCI) (probe.Device, bool), byName func(str
 	return byID, byName
 }
 
-func known(d matrix.Device) probe.Device {
-	return probe.Device{Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: describe.Integrated(d)}
+func known(d matrix.Device) gpu.Device {
+	return gpu.Device{Name: d.Name, SM: d.SM, GFX: d.GFX, Integrated: describe.Integrated(d)}
 }
 
 // alone marks the context of a process that runs one command: it may confine itself.

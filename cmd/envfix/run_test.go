@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"envfix/internal/observe/verdict"
-	"envfix/internal/probe"
+	"envfix/internal/probe/gpu"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -326,7 +326,7 @@ func TestRunSignals(t *testing.T) {
 // traceLibrary builds the stand-in that plays samples.
 func traceLibrary(t *testing.T) string {
 	t.Helper()
-	if !probe.HasNVML() {
+	if !gpu.HasNVML() {
 		t.Skip("this build cannot load NVIDIA's library")
 	}
 	dir, err := tracePlayer()

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"envfix/internal/probe"
+	"envfix/internal/probe/gpu"
 	"envfix/internal/system"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -49,7 +49,7 @@ func TestScript(t *testing.T) {
 		Condition: func(c string) (bool, error) {
 			if c == "nvml" { // this build can load the stand-in, and it could be built
 				_, err := standIns()
-				return err == nil && probe.HasNVML(), nil
+				return err == nil && gpu.HasNVML(), nil
 			}
 			if c == "failpoints" { // `make faults` builds it so
 				return system.HasPoints, nil

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"envfix/internal/machine"
+	"envfix/internal/nvmlchild"
 	"envfix/internal/observe/verdict"
-	"envfix/internal/probe"
+	"envfix/internal/probe/gpu"
 	"envfix/internal/proc"
 	"envfix/internal/text"
 )
@@ -16,12 +17,12 @@ import (
 // A gpuLane is the outside view of the GPUs: the child that reads NVML, and
 // what it said.
 type gpuLane struct {
-	sampler *probe.Sampler
-	lines   <-chan probe.SampleLine
+	sampler *gpu.Sampler
+	lines   <-chan nvmlchild.SampleLine
 	note    string // why there is nothing
 	gpus    []verdict.GPU
-	static  []probe.SampledGPU
-	latest  []probe.Reading
+	static  []nvmlchild.SampledGPU
+	latest  []nvmlchild.Reading
 	host    bool // PIDs here are the machine's
 	started time.Time
 	tenants map[[2]int]verdict.Tenant // by GPU and PID
@@ -33,7 +34,7 @@ func startGPUs(o Options) *gpuLane {
 		g.note = "GPUs were not watched"
 		return g
 	}
-	g.sampler, g.note = probe.StartSampling(o.Self, Interval, o.Env)
+	g.sampler, g.note = gpu.StartSampling(o.Self, Interval, o.Env)
 	if g.sampler != nil {
 		g.lines = g.sampler.Lines
 	}
@@ -49,7 +50,7 @@ func (g *gpuLane) stop() {
 
 // take adds a line of the child to a frame. ours tells whether a process is the
 // job's.
-func (g *gpuLane) take(l probe.SampleLine, ours func(pid int) bool, f *verdict.Frame) {
+func (g *gpuLane) take(l nvmlchild.SampleLine, ours func(pid int) bool, f *verdict.Frame) {
 	switch {
 	case l.Error != "":
 		g.note = l.Error
@@ -70,7 +71,7 @@ func (g *gpuLane) take(l probe.SampleLine, ours func(pid int) bool, f *verdict.F
 	}
 }
 
-func describe(s probe.SampledGPU, host bool) verdict.GPU {
+func describe(s nvmlchild.SampledGPU, host bool) verdict.GPU {
 	out := verdict.GPU{Index: s.Index, Name: text.Clip(s.Name, 60), UUID: text.Clip(s.UUID, 60), SM: machine.SM{Major: s.Major, Minor: s.Minor},
 		Memory: s.Memory, Clock: s.Clock, Cores: s.Cores, PowerLimit: s.PowerLimit, PowerDefault: s.PowerDefault, MIG: s.MIG, Attributed: s.Processes && host}
 	if s.MaxGen > 0 && s.MaxWidth > 0 {
@@ -83,7 +84,7 @@ func describe(s probe.SampledGPU, host bool) verdict.GPU {
 // GPU without it: importing torch alone takes longer.
 const baselineWithin = time.Second
 
-func (g *gpuLane) sample(i int, r probe.Reading, ours func(int) bool) verdict.Sample {
+func (g *gpuLane) sample(i int, r nvmlchild.Reading, ours func(int) bool) verdict.Sample {
 	gpu := &g.gpus[i]
 	s := verdict.Sample{Utils: r.Utils, Used: r.Used, Clock: r.Clock, Temp: r.Temp, Reasons: r.Reasons, Power: r.Power, PowerKnown: r.Power > 0,
 		Link: verdict.LinkShare(r.Gen, r.Width, g.static[i].MaxGen, g.static[i].MaxWidth),

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/nvmlchild"
 	"envfix/internal/observe/verdict"
-	"envfix/internal/probe"
 	"envfix/internal/proc"
 
 	"github.com/google/go-cmp/cmp"
@@ -185,9 +185,9 @@ func TestReadings(t *testing.T) {
 		g := &gpuLane{host: host, started: time.Now(), tenants: map[[2]int]verdict.Tenant{}}
 		ours := func(pid int) bool { return pid == 7 }
 		var f verdict.Frame
-		g.take(probe.SampleLine{GPUs: []probe.SampledGPU{{Index: 0, Name: "x\x1b[0m", Memory: 80000, Clock: 1980, MaxGen: 5, MaxWidth: 16, Processes: true}}}, ours, &f)
-		g.take(probe.SampleLine{Readings: []probe.Reading{{Utils: util, Used: 500, Clock: 1980, Gen: 5, Width: 16, Rx: -1, SMBusy: -1, Tensor: -1, Procs: [][2]int64{{999, 400}}}}}, ours, &f)
-		g.take(probe.SampleLine{Readings: []probe.Reading{{Used: 900, Rx: 50, SMBusy: -1, Tensor: -1}, {}}}, ours, &f) // a GPU too many: not ours
+		g.take(nvmlchild.SampleLine{GPUs: []nvmlchild.SampledGPU{{Index: 0, Name: "x\x1b[0m", Memory: 80000, Clock: 1980, MaxGen: 5, MaxWidth: 16, Processes: true}}}, ours, &f)
+		g.take(nvmlchild.SampleLine{Readings: []nvmlchild.Reading{{Utils: util, Used: 500, Clock: 1980, Gen: 5, Width: 16, Rx: -1, SMBusy: -1, Tensor: -1, Procs: [][2]int64{{999, 400}}}}}, ours, &f)
+		g.take(nvmlchild.SampleLine{Readings: []nvmlchild.Reading{{Used: 900, Rx: 50, SMBusy: -1, Tensor: -1}, {}}}, ours, &f) // a GPU too many: not ours
 		out := g.finish()
 		if len(out) != 1 || *out[0].Before != 500 || out[0].Name != "x" || out[0].Attributed != host || len(out[0].Tenants) != map[bool]int{true: 1, false: 0}[host] {
 			t.Errorf("host %t: %+v", host, out)

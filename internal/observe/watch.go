@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/nvmlchild"
 	"envfix/internal/observe/verdict"
-	"envfix/internal/probe"
 	"envfix/internal/proc"
 	"envfix/internal/say"
 )
@@ -110,7 +110,7 @@ func (w *Watch) Next(ctx context.Context) (v verdict.View, ok bool) {
 	}
 }
 
-func (w *Watch) take(l probe.SampleLine, f *verdict.Frame) {
+func (w *Watch) take(l nvmlchild.SampleLine, f *verdict.Frame) {
 	ours := func(pid int) bool { return w.rec != nil && w.rec.ours(pid) }
 	var one verdict.Frame
 	w.gpus.take(l, ours, &one)

@@ -16,10 +16,8 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"envfix/internal/machine"
-	"envfix/internal/nvmlchild"
 	"envfix/internal/probe/gpu"
 	"envfix/internal/probe/libraries"
 	"envfix/internal/probe/platform"
@@ -135,24 +133,6 @@ func loginNode(h *sysroot.Host, m machine.Machine) bool {
 	}
 	return h.Env["SLURM_CONF"]+h.Env["LSF_ENVDIR"]+h.Env["PBS_CONF_FILE"] != "" ||
 		slices.ContainsFunc(m.Tools, func(t machine.Tool) bool { return slices.Contains(commands, t.Name) })
-}
-
-// What callers name of GPUs: the device table's rows, and the child's words.
-type (
-	PCI        = gpu.PCI
-	Device     = gpu.Device
-	Sampler    = gpu.Sampler
-	SampledGPU = nvmlchild.SampledGPU
-	Reading    = nvmlchild.Reading
-	SampleLine = nvmlchild.SampleLine
-)
-
-// HasNVML says whether this build can load NVIDIA's library here.
-func HasNVML() bool { return gpu.HasNVML() }
-
-// StartSampling is [gpu.StartSampling].
-func StartSampling(self string, every time.Duration, env []string) (*Sampler, string) {
-	return gpu.StartSampling(self, every, env)
 }
 
 // Around reads what stands around the GPUs. It starts nothing.
