@@ -212,9 +212,9 @@ func (f *follower) line(now time.Time) string {
 	if used > 0 && rate > 0 {
 		words = append(words, size(rate)+"/s")
 	}
-	words = append(words, clock(now.Sub(f.start)))
+	words = append(words, say.Clock(now.Sub(f.start)))
 	if left := f.planned - used; used > 0 && rate >= 1e5 && left > 0 {
-		words = append(words, "about "+clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
+		words = append(words, "about "+say.Clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
 	}
 	return f.fit(words)
 }
@@ -250,12 +250,6 @@ func (f *follower) rate(s sample) int64 {
 func (f *follower) end() {
 	f.stop()
 	f.run.screen.live("")
-}
-
-// clock writes 102 s as 1:42.
-func clock(d time.Duration) string {
-	s := int(d.Seconds())
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
 // phases are what an installer does, by the beginnings of the lines with which it says so.

@@ -42,19 +42,11 @@ type Recorded struct {
 // Compare compares two versions of the data, each a directory or a revision of git,
 // and plans for every recorded machine with both.
 func Compare(ctx context.Context, before, after string, r Recorded) (*Comparison, error) {
-	oldFS, err := revision(ctx, before)
+	oldFS, old, err := load(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	newFS, err := revision(ctx, after)
-	if err != nil {
-		return nil, err
-	}
-	old, err := load(before, oldFS)
-	if err != nil {
-		return nil, err
-	}
-	now, err := load(after, newFS)
+	newFS, now, err := load(ctx, after)
 	if err != nil {
 		return nil, err
 	}

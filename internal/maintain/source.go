@@ -76,16 +76,21 @@ func gitOutput(ctx context.Context, args ...string) ([]byte, error) {
 	return cmd.Output()
 }
 
-// load reads data of any version, with what it does not know left out.
-func load(name string, fsys fs.FS) (*matrix.Matrix, error) {
+// load reads the data of a directory or a revision, of any version, with what it does not know
+// left out.
+func load(ctx context.Context, name string) (fs.FS, *matrix.Matrix, error) {
+	fsys, err := revision(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
 	m, err := matrix.LoadLax(fsys)
 	if err != nil {
-		return nil, &fail.Error{
+		return nil, nil, &fail.Error{
 			Code:    fail.Usage,
 			Text:    "the data of " + text.Printable(name) + " is not in order",
 			Details: strings.Split(text.EscapeLines(err.Error()), "\n"),
 			Hints:   []string{"`envfix matrix check DIR` lists every fault"},
 		}
 	}
-	return m, nil
+	return fsys, m, nil
 }

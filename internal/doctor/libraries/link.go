@@ -71,7 +71,7 @@ func unfit(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
 
 // otherExtension: machine code that asks torch for what this torch does not have.
 func otherExtension(e *evidence.Evidence, out *evidence.Findings, l machine.LinkFault) {
-	f := out.Find("PY019", evidence.Proven, evidence.Fact("%s: undefined symbol %s%s", l.By, l.Symbol, word(" (", plainSymbol(l.Symbol), ")"))).
+	f := out.Find("PY019", evidence.Proven, evidence.Fact("%s: undefined symbol %s%s", l.By, l.Symbol, say.With(" (", plainSymbol(l.Symbol), ")"))).
 		Says("%s was compiled for another torch: it asks for %s, which torch %s does not have", l.Dist, cmp.Or(plainSymbol(l.Symbol), l.Symbol), e.Torch.Named()).
 		Do(compiled(e, l.Dist)+" for the torch that is here; or its wheel for torch "+e.Torch.Version,
 			"`envfix plan "+l.Dist+"` names a pair that fits")

@@ -63,10 +63,10 @@ func loaded(e *evidence.Evidence, out *evidence.Findings) {
 		brought := brought(e, l.Wheel)
 		at := append([]evidence.Quote{evidence.Fact("%s asks for %s: %s (%s)", l.By, l.Name, l.Path, l.Via)},
 			evidence.FromOrigins(l.Origins, l.Dir)...)
-		at = append(at, evidence.Fact("torch's own: %s%s", l.Wheel, word(" (", brought, ")")), said)
+		at = append(at, evidence.Fact("torch's own: %s%s", l.Wheel, say.With(" (", brought, ")")), said)
 		f := out.Find(check, evidence.Proven, at...).
 			Says("%s%s is taken from %s%s in place of torch's own%s",
-				l.Name, versionIn(l), dirOf(l), by(l.Via), word(" ", brought, "")).
+				l.Name, versionIn(l), dirOf(l), by(l.Via), say.With(" ", brought, "")).
 			Do(unshadow(l)...).
 			Mends(loadedMend(e, l))
 		if check != "LD010" && evidence.Newer(l.Version, brought) {
@@ -85,10 +85,6 @@ func dirOf(l machine.LoadedLibrary) string {
 		return path.Clean(l.Entry)
 	}
 	return cmp.Or(l.Dir, path.Dir(l.Path))
-}
-
-func word(before, s, after string) string {
-	return say.If(s != "", before+s+after)
 }
 
 var toolkitDir = lazy.Regexp(`/cuda-(\d+\.\d+)\b`)

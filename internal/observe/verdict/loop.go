@@ -213,9 +213,7 @@ func tinyBatch(f *facts) *Finding {
 	own, _ := f.framework()
 	x := f.finding(TinyBatch, medium, numbers{"batch": n}, fmt.Sprintf("%s%s%s a %s", f.idleWords(), say.If(n > 0, fmt.Sprintf("batch %d, ", n)), seconds(s), f.pass()),
 		own.batch+"raise the batch size until about 80 % of the memory is used, and rescale the learning rate")
-	if x.weight = 0.25; small {
-		x.weight = 0.9
-	}
+	x.weight = say.Either(small, 0.9, 0.25)
 	if mem.ok && !f.noGPU {
 		x.Evidence["memory_share"] = round(mem.v)
 		x.Text += fmt.Sprintf(", %s of the memory used", pct(mem.v))
