@@ -122,6 +122,9 @@ func (r *row) say(f *Finding) {
 	if r.Rebuild != "" {
 		f.Mends(r.e.Repair().Rebuild(r.filled(r.Rebuild)))
 	}
+	if r.Sure {
+		f.Confidence = High
+	}
 	for _, s := range r.said(r.Severity, 1) {
 		var severity Severity
 		severity.Parse(s)

@@ -20,6 +20,7 @@ type Rule struct {
 	Each     string // a list, of each item of which it is asked; ".Name" is a field of that
 	First    bool   // of the first item alone of which it holds
 	Proof    string // as package evidence reads it: "likely", "strong exact"
+	Sure     bool   // it is so, though it may not be what the matter is about
 	At       [][]*Term
 	If       [][]*Term // as At, and no evidence of it
 	Deny     []string  // checks that it takes back; "*" all
@@ -41,7 +42,7 @@ type Saying struct {
 }
 
 // ofRule are the keys of a rule.
-const ofRule = "id check proof after anew each first at if deny explains cause text fix severity unset rebuild"
+const ofRule = "id check proof sure after anew each first at if deny explains cause text fix severity unset rebuild"
 
 // A Term asks for one fact, by its name or its field.
 type Term struct {
@@ -131,7 +132,7 @@ func (r record) sayings(key string) (all []Saying, err error) {
 }
 
 func (k *Knowledge) addRule(r record) (err error) {
-	rule := &Rule{ID: r.one("id"), Check: r.one("check"), Proof: r.one("proof"), Each: r.one("each"), First: r.one("first") == "true",
+	rule := &Rule{ID: r.one("id"), Check: r.one("check"), Proof: r.one("proof"), Each: r.one("each"), First: r.one("first") == "true", Sure: r.one("sure") == "true",
 		After: r.one("after"), Anew: r.one("anew") == "true", Deny: r.keys["deny"],
 		Places: r.places(), Unset: r.one("unset"), Rebuild: r.one("rebuild")}
 	for key, list := range map[string]*[]Saying{"cause": &rule.Cause, "text": &rule.Text, "fix": &rule.Fix, "severity": &rule.Severity, "explains": &rule.Over} {

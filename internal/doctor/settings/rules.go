@@ -10,5 +10,4 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"PY021"}, OnFiles: true, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},
-	{Checks: []string{"PY013"}, OnFiles: true, Find: atStart},
 }

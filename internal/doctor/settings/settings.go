@@ -12,7 +12,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/near"
 	"envfix/internal/say"
-	"envfix/internal/text"
 )
 
 // allocOptions: torch raises at the first use of CUDA where it does not know an option.
@@ -155,23 +154,4 @@ func noInterface(e *evidence.Evidence, out *evidence.Findings) {
 	f := out.Find("MG009", evidence.Likely, e.From.Env["NCCL_SOCKET_IFNAME"], evidence.Fact("interfaces here: %s", strings.Join(e.Around.Networks, " "))).
 		Says("NCCL_SOCKET_IFNAME=%s names no network interface of this machine: NCCL finds none and stops", v).As(evidence.Warning)
 	e.Repair().Unset(f, "NCCL_SOCKET_IFNAME", "`ip -brief addr` lists the interfaces: name the one that leads to the other machines")
-}
-
-// atStart: what a file does that Python runs when it starts, where only Python itself tells what
-// that leaves of torch.
-func atStart(e *evidence.Evidence, out *evidence.Findings) {
-	for _, x := range e.Files.Starts {
-		said := "%s works on how Python imports (%s), and it names torch: what it does to it cannot be told without running it"
-		ways := []string{"`envfix doctor --import` starts Python and tells"}
-		switch {
-		case x.Is == machine.StartNarrows && !strings.Contains(x.How, "recursion") && !strings.Contains(x.How, "-packages"):
-			said = "%s narrows where Python looks for modules, how deep it calls or how much it may use (%s): what that leaves of torch cannot be told without running it"
-			ways = append(ways, "without it: `"+text.Command("mv", x.At.File, x.At.File+".off")+"`")
-		case x.Is != machine.StartHooks:
-			continue
-		}
-		at := x.At.Place()
-		out.Find("PY013", evidence.Proven, evidence.Fact("%s", strings.TrimSpace(at+" "+x.How))).Explaining("PY011").
-			Says(said, at, x.How).Do(ways...).As(evidence.Warning).Proof = evidence.Hint
-	}
 }
