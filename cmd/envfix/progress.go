@@ -92,18 +92,18 @@ func (p *progress) draw(now time.Time) {
 // What is being done comes last: on a narrow terminal it is what is cut.
 func (p *progress) line(now time.Time) string {
 	spent := now.Sub(p.start)
-	words := []string{say.Clock(spent)}
+	words := []string{say.Clock(int(spent.Seconds()))}
 	left := 0.0 // the part that is to be done, of what is done
 	switch {
 	case p.size > 0:
-		words = []string{fmt.Sprintf("%d %%", 100*p.got/p.size), ui.Size(p.got) + " of " + ui.Size(p.size), say.Clock(spent)}
+		words = []string{fmt.Sprintf("%d %%", 100*p.got/p.size), ui.Size(p.got) + " of " + ui.Size(p.size), say.Clock(int(spent.Seconds()))}
 		left = float64(p.size-p.got) / float64(max(p.got, 1))
 	case p.total > 0:
-		words = []string{fmt.Sprintf("%d %%", 100*p.done/p.total), fmt.Sprintf("%d of %d", p.done, p.total), say.Clock(spent)}
+		words = []string{fmt.Sprintf("%d %%", 100*p.done/p.total), fmt.Sprintf("%d of %d", p.done, p.total), say.Clock(int(spent.Seconds()))}
 		left = float64(p.total-p.done) / float64(max(p.done, 1))
 	}
 	if left > 0 && p.got+int64(p.done) > 0 && (p.size == 0 || spent >= 3*time.Second) {
-		words = append(words, "about "+say.Clock(time.Duration(left*float64(spent)))+" left")
+		words = append(words, "about "+say.Clock(int(left*spent.Seconds()))+" left")
 	}
 	if rate := p.rate(spent); rate != "" {
 		words = append(words, rate)

@@ -212,9 +212,9 @@ func (f *follower) line(now time.Time) string {
 	if used > 0 && rate > 0 {
 		words = append(words, size(rate)+"/s")
 	}
-	words = append(words, say.Clock(now.Sub(f.start)))
+	words = append(words, say.Clock(int(now.Sub(f.start).Seconds())))
 	if left := f.planned - used; used > 0 && rate >= 1e5 && left > 0 {
-		words = append(words, "about "+say.Clock(time.Duration(float64(left)/float64(rate)*float64(time.Second)))+" left")
+		words = append(words, "about "+say.Clock(int(left/rate))+" left")
 	}
 	return f.fit(words)
 }

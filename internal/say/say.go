@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // If is a part that is said where something is so.
@@ -52,8 +51,7 @@ func Few(parts []string, most int, more string) []string {
 // With is a word that is known, between what is said around it; "" where there is no word.
 func With(before, word, after string) string { return If(word != "", before+word+after) }
 
-// Clock writes 102 s as 1:42, and 4000 s as 1:06:40.
-func Clock(d time.Duration) string {
-	s := int(d.Seconds())
+// Clock writes 102 seconds as 1:42, and 4000 as 1:06:40.
+func Clock(s int) string {
 	return Either(s >= 3600, fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60), fmt.Sprintf("%d:%02d", s/60, s%60))
 }

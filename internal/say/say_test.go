@@ -16,3 +16,11 @@ func TestParts(t *testing.T) {
 		t.Errorf("said %q, want %q", got, want)
 	}
 }
+
+func TestClock(t *testing.T) {
+	for seconds, want := range map[int]string{0: "0:00", 102: "1:42", 3599: "59:59", 4000: "1:06:40"} {
+		if got := say.Clock(seconds); got != want {
+			t.Errorf("%d: %s, want %s", seconds, got, want)
+		}
+	}
+}
