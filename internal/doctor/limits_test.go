@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -40,6 +41,25 @@ func TestLimits(t *testing.T) {
 		if !used[id] || l.Source == "" {
 			t.Errorf("%s is used nowhere, or has no source", id)
 		}
+	}
+}
+
+// A limit that lists messages names such as are there.
+func TestLimitsOfMessages(t *testing.T) {
+	k, of := know.Embedded(), 0
+	for id, l := range k.Limits {
+		if l.Source != "their entries in messages.yaml" {
+			continue
+		}
+		of++
+		for _, name := range l.Values {
+			if !slices.ContainsFunc(k.Messages, func(m *know.Message) bool { return m.ID == name }) {
+				t.Errorf("%s: there is no message %s", id, name)
+			}
+		}
+	}
+	if of < 9 {
+		t.Errorf("only %d limits list messages", of)
 	}
 }
 

@@ -82,10 +82,7 @@ func missesCUDA(e *evidence.Evidence) bool {
 
 // failsBefore reports whether the program fails before any GPU is asked for.
 func failsBefore(e *evidence.Evidence) bool {
-	_, elsewhere := e.Has(
-		"numpy-abi", "vcruntime", "glibc-old", "libstdcxx-old", "mkl-symbol", "mkl-ittnotify",
-		"omp-duplicate", "omp-duplicate-dll", "extension-abi", "extension-libtorch",
-	)
+	_, elsewhere := e.Has(e.Limit("fails-before-gpu").Values...)
 	return elsewhere && !e.WantsGPU()
 }
 
@@ -114,10 +111,7 @@ func xpu(e *evidence.Evidence) bool {
 
 // noCUDA is what says that no GPU is seen: of whichever vendor, CUDA is what was asked for.
 func noCUDA(e *evidence.Evidence) (evidence.Quote, bool) {
-	said, ok := e.Has(
-		"torch-fp16-cpu", "app-no-gpu", "torch-no-nvidia-driver", "torch-no-gpus", "torch-cpu-build",
-		"cuda-no-device", "smi-not-found", "nvml-not-loaded", "no-devices", "torch-not-linked-cuda",
-	)
+	said, ok := e.Has(e.Limit("cuda-missed").Values...)
 	if !ok && e.Machine.Platform.OS == "windows" {
 		return e.Unseen()
 	}

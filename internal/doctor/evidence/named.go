@@ -28,7 +28,7 @@ var named = map[string]func(r *row, of []string) any{
 	"kernel-built": func(r *row, _ []string) any {
 		return slices.Concat([]string{""}, r.e.Place.Kernels.Built)[len(r.e.Place.Kernels.Built)]
 	},
-	"none":   func(r *row, of []string) any { return saidAt(r.e.None(slices.Clip(of)...)) },
+	"none":   func(r *row, of []string) any { return saidAt(r.e.None(of...)) },
 	"unseen": func(r *row, _ []string) any { return saidAt(r.e.Unseen()) },
 	"clue":   func(r *row, of []string) any { return r.e.Clue(of[0]) },
 	"package": func(r *row, of []string) any {

@@ -70,7 +70,7 @@ func (e *Evidence) WantsGPU() bool {
 // None is where one of some messages, those of the limit no-device or torch itself says that there is
 // no GPU.
 func (e *Evidence) None(messages ...string) (read.Evidence, bool) {
-	if said, ok := e.Has(append(messages, e.Limit("no-device").Values...)...); ok || !e.Torch.SeesNone() {
+	if said, ok := e.Has(slices.Concat(messages, e.Limit("no-device").Values)...); ok || !e.Torch.SeesNone() {
 		return said, ok
 	}
 	return e.Torch.AvailableAt, true

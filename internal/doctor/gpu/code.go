@@ -58,10 +58,7 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 	said := []evidence.Quote{e.From.Capability, e.From.GPU, e.Torch.ArchesAt, e.Torch.VersionAt}
 	what := say.Either(e.Torch.Version != "", "torch "+e.Torch.Named(), "this torch")
 	text := fmt.Sprintf("%s has no code for the %s (compute capability %s)", what, evidence.NameOf(g), g.SM)
-	if _, warned := e.Has(
-		"torch-arch-incompatible", "torch-arch-cc", "torch-arch-too-old-desc", "no-kernel-image",
-		"torch-arch-reinstall",
-	); !warned && good > 0 {
+	if _, warned := e.Has(e.Limit("code-warned").Values...); !warned && good > 0 {
 		out.Find("ARC013", evidence.Hint, said...).Say(text + "; it serves the other GPUs")
 		return
 	}
@@ -271,10 +268,7 @@ func buildFor(e *evidence.Evidence, sm machine.SM, state reach) []string {
 // noKernel: "no kernel image" without the warning that names the capability. It
 // may be torch or an extension that has none.
 func noKernel(e *evidence.Evidence, out *evidence.Findings) {
-	said, ok := e.Has(
-		"no-kernel-image", "cuda-invalid-function", "torch-arch-incompatible", "torch-arch-reinstall",
-		"torch-arch-cc",
-	)
+	said, ok := e.Has(e.Limit("code-missed").Values...)
 	if !ok {
 		return
 	}

@@ -11,12 +11,6 @@ import (
 	"envfix/matrix"
 )
 
-// libraryTrouble are the messages that a foreign library of CUDA brings about.
-var libraryTrouble = []string{
-	"torch-own-symbol", "nvjitlink-symbol", "nccl-symbol", "cublas-symbol", "cudnn-version-incompatible",
-	"cudnn-sublibrary", "cudnn-engine", "cublas-not-initialized", "cublas-status", "jax-cudnn",
-}
-
 // loaderPath: what LD_LIBRARY_PATH of a paste or of facts puts before the wheel's own
 // libraries; where the files are here, the walk of the loader tells.
 func loaderPath(e *evidence.Evidence, out *evidence.Findings) {
@@ -25,7 +19,7 @@ func loaderPath(e *evidence.Evidence, out *evidence.Findings) {
 		return
 	}
 	said := e.From.Env["LD_LIBRARY_PATH"]
-	trouble, inTrouble := e.Has(libraryTrouble...)
+	trouble, inTrouble := e.Has(e.Limit("library-trouble").Values...)
 	failing := e.Torch.SeesNone() || len(e.Hits) > 0
 	var shadowing []string
 	for entry := range strings.SplitSeq(value, ":") {
@@ -61,7 +55,7 @@ func pipLibraries(e *evidence.Evidence, out *evidence.Findings) {
 	byLibrary := map[string]evidence.Package{}
 	var pairs [][2]evidence.Package
 	b, known := e.Build()
-	trouble, inTrouble := e.Has(append([]string{"nvjitlink-symbol"}, libraryTrouble...)...)
+	trouble, inTrouble := e.Has(e.Limit("library-trouble").Values...)
 	for _, p := range e.Packages {
 		library, major, ok := evidence.NVIDIAPackage(p.Name)
 		if !ok {

@@ -23,10 +23,7 @@ func extensions(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		if wants, ok := wanted(e.Matrix, name, p.Version, t); !ok && wants != "" {
 			w := evidence.Weak
-			if _, symptom := e.Has(
-				"extension-abi", "vllm-c-missing", "xformers-built-for", "dll-extension",
-				"lib-missing-other",
-			); symptom {
+			if _, symptom := e.Has(e.Limit("extension-trouble").Values...); symptom {
 				w = evidence.Likely
 			}
 			out.Find("PY019", w, p.At, e.Torch.VersionAt).

@@ -15,10 +15,7 @@ func jetson(e *evidence.Evidence, out *evidence.Findings) {
 	if e.Machine.Platform.Environment != machine.Jetson {
 		return
 	}
-	said, trouble := e.None(
-		"torch-cpu-build", "no-kernel-image", "torch-arch-incompatible", "torch-arch-cc", "cuda-lib-missing",
-		"lib-missing-other", "pip-no-version", "wheel-tag", "torch-not-linked-cuda", "tv-nms",
-	)
+	said, trouble := e.None(e.Limit("jetson-trouble").Values...)
 	if trouble || e.Torch.NoCUDA {
 		out.Find("ARC014", evidence.Likely.Exact(), e.Place.Jetson, e.Place.L4TAt, said, e.Torch.AvailableAt).Do(jetsonWays(e)...)
 	}
