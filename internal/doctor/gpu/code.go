@@ -297,7 +297,5 @@ func noKernel(e *evidence.Evidence, out *evidence.Findings) {
 
 // mentionsExtension reports whether compiled extensions are part of the story.
 func mentionsExtension(e *evidence.Evidence) bool {
-	return slices.ContainsFunc([]string{
-		"flash-attn", "xformers", "vllm", "bitsandbytes", "deepspeed", "torch-scatter", "apex", "mamba-ssm", "torch-sparse",
-	}, func(name string) bool { return e.Installed(name) != nil })
+	return slices.ContainsFunc(e.Limit("compiled-packages").Values, func(name string) bool { return e.Installed(name) != nil })
 }

@@ -2,8 +2,10 @@ package know
 
 import (
 	"fmt"
+	"strings"
 
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // A Limit is one fact that rules compare with; limits.yaml says what each means.
@@ -27,3 +29,9 @@ func (k *Knowledge) addLimit(r record) error {
 
 // before reports whether a torch is known and older than the limit's.
 func (l *Limit) Before(v version.Python) bool { return !v.IsZero() && v.Compare(l.Torch) < 0 }
+
+// Of is what a row of two words says of the first; "" there is none.
+func (l *Limit) Of(word string) string {
+	row, _ := xslices.Find(l.Values, func(row string) bool { return strings.HasPrefix(row, word+" ") })
+	return strings.TrimPrefix(row, word+" ")
+}

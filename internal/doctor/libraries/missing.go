@@ -87,14 +87,6 @@ func builtFor(library, major string) string {
 	return "CUDA " + major
 }
 
-// ofPackages are the wheels that bring a library of CUDA 12, as their names on the default
-// index are.
-var ofPackages = map[string]string{
-	"nvJitLink": "nvidia-nvjitlink-cu12", "cublas": "nvidia-cublas-cu12", "cublasLt": "nvidia-cublas-cu12", "cudnn": "nvidia-cudnn-cu12",
-	"cudart": "nvidia-cuda-runtime-cu12", "cufft": "nvidia-cufft-cu12", "curand": "nvidia-curand-cu12", "cusolver": "nvidia-cusolver-cu12",
-	"cusparse": "nvidia-cusparse-cu12", "nccl": "nvidia-nccl-cu12",
-}
-
 // frameworkLibrary: onnxruntime and TensorFlow say which library they did not find: its
 // number is that of the CUDA that they were built for.
 // Source: onnxruntime.ai, CUDA execution provider, requirements.
@@ -106,10 +98,10 @@ func frameworkLibrary(e *evidence.Evidence, out *evidence.Findings) {
 			continue
 		}
 		if h.Message.ID == "tf-no-cuda" {
-			if lib != nil && lib[2] == "12" && ofPackages[lib[1]] != "" {
+			if lib != nil && lib[2] == "12" && e.Limit("cuda-12-wheels").Of(lib[1]) != "" {
 				out.Find("PY031", evidence.Likely, h.At).
 					Says("TensorFlow does not find %s, and leaves the GPU out", name).
-					Do("`pip install " + ofPackages[lib[1]] +
+					Do("`pip install " + e.Limit("cuda-12-wheels").Of(lib[1]) +
 						"` brings it; all at once, in the versions that fit: `pip install \"tensorflow[and-cuda]\"`")
 				return
 			}
@@ -153,13 +145,13 @@ func otherMajor(e *evidence.Evidence, out *evidence.Findings, at evidence.Quote,
 
 // asker is the package whose library asks for another; "" it is not told.
 func asker(e *evidence.Evidence, at evidence.Quote) string {
-	return cmp.Or(e.Extension().Named([]string{at.Text, e.Jobs.Module.Text}), packageOf(e.Jobs.Module.Text))
+	return cmp.Or(e.Extension().Named([]string{at.Text, e.Jobs.Module.Text}), packageOf(e, e.Jobs.Module.Text))
 }
 
 // packageOf is the package of a path in site-packages; "" where it is none that is known.
-func packageOf(text string) string {
+func packageOf(e *evidence.Evidence, text string) string {
 	if m := inSitePackages().FindStringSubmatch(text); m != nil {
-		return evidence.ExtensionsByModule[strings.ToLower(m[1])]
+		return e.Limit("compiled-modules").Of(strings.ToLower(m[1]))
 	}
 	return ""
 }
