@@ -58,7 +58,7 @@ func into(p *plan.Plan, manager string, way string) string {
 	case m.Project():
 		return way
 	case m.Name == managers.Usual:
-		return managers.PipAs(way, "uv pip", python)
+		return managers.PipAs(way, "uv pip", text.Command(p.Target.Dir)) // of a directory uv takes its Python
 	}
 	return managers.PipAs(way, python+" -m pip", "")
 }
