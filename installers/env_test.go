@@ -198,7 +198,7 @@ func TestByHandIntoTheEnvironment(t *testing.T) {
 	p := &plan.Plan{Target: plan.Target{Dir: "my env"}}
 	p.Basis.Facts.Platform.OS = "linux"
 	for manager, want := range map[string]string{
-		"uv":     "then `A='8 0' B=1 uv pip install --python 'my env/bin/python' x --no-build-isolation`; `uv pip install --python 'my env/bin/python' y`; `pip` alone",
+		"uv":     "then `A='8 0' B=1 uv pip install --python 'my env' x --no-build-isolation`; `uv pip install --python 'my env' y`; `pip` alone",
 		"pip":    "then `A='8 0' B=1 'my env/bin/python' -m pip install x --no-build-isolation`; `uv pip install y`; `pip` alone",
 		"poetry": way,
 	} {
