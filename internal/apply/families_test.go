@@ -126,6 +126,9 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 func TestUmasks(t *testing.T) {
+	if _, err := emptyVenv(); err != nil { // which all tests copy, with its modes
+		t.Fatal(err)
+	}
 	for _, mask := range []int{0o000, 0o077, 0o777} {
 		t.Run(fmt.Sprintf("%03o", mask), func(t *testing.T) {
 			old := syscall.Umask(mask)
