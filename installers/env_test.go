@@ -191,19 +191,3 @@ func TestInstalledFixes(t *testing.T) {
 		t.Errorf("with torch: %v", got)
 	}
 }
-
-// What is to be installed by hand goes into the plan's environment: uv's has no pip.
-func TestByHandIntoTheEnvironment(t *testing.T) {
-	way := "then `A='8 0' B=1 pip install x --no-build-isolation`; `uv pip install y`; `pip` alone"
-	p := &plan.Plan{Target: plan.Target{Dir: "my env"}}
-	p.Basis.Facts.Platform.OS = "linux"
-	for manager, want := range map[string]string{
-		"uv":     "then `A='8 0' B=1 uv pip install --python 'my env' x --no-build-isolation`; `uv pip install --python 'my env' y`; `pip` alone",
-		"pip":    "then `A='8 0' B=1 'my env/bin/python' -m pip install x --no-build-isolation`; `uv pip install y`; `pip` alone",
-		"poetry": way,
-	} {
-		if got := into(p, manager, way); got != want {
-			t.Errorf("%s:\n%s\n%s", manager, got, want)
-		}
-	}
-}

@@ -4,7 +4,6 @@
 package installers
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,24 +42,8 @@ func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver
 		p.EnvFixes = append(p.EnvFixes, plan.EnvFix{Variable: "PATH", Action: "prepend", Why: "so that `python` is this environment's",
 			Value: strings.TrimSuffix(p.Target.Dir+"/"+p.Interpreter(), "/python")})
 	}
-	byHand := func(way string) string { return into(p, cmp.Or(t.Manager, r.Manager, managers.Usual), way) }
-	p.Alternatives = text.Each(p.Alternatives, byHand)
-	p.Warnings = text.Each(slices.Concat(saidElsewhere(p.Warnings, p.Keep), b.warnings), byHand)
+	p.Warnings = slices.Concat(saidElsewhere(p.Warnings, p.Keep), b.warnings)
 	return p, nil
-}
-
-// into writes what is advised to be installed by hand with pip as it comes into the plan's
-// environment: one of uv's has no pip, and what a shell calls so is another Python's.
-func into(p *plan.Plan, manager string, way string) string {
-	m, _ := managers.Find(manager)
-	python := text.Command(p.Target.Dir + "/" + p.Interpreter())
-	switch {
-	case m.Project():
-		return way
-	case m.Name == managers.Usual:
-		return managers.PipAs(way, "uv pip", text.Command(p.Target.Dir)) // of a directory uv takes its Python
-	}
-	return managers.PipAs(way, python+" -m pip", "")
 }
 
 // describe copies what was decided.

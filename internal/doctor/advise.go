@@ -8,7 +8,6 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
-	"envfix/internal/managers"
 	"envfix/internal/xslices"
 )
 
@@ -216,13 +215,16 @@ var (
 
 // installer names pip as this person calls it.
 func (p person) installer(way string) string {
-	if p.pip == "pip" || !strings.Contains(way, "pip ") {
+	if p.pip == "pip" || !strings.Contains(way, "`pip ") {
 		return way
 	}
-	way = managers.PipAs(way, p.pip, p.into)
+	way = strings.ReplaceAll(way, "`pip ", "`"+p.pip+" ")
 	if p.uv {
 		way = strings.ReplaceAll(way, "--force-reinstall", "--reinstall")
 		way = strings.ReplaceAll(way, "uv pip uninstall -y ", "uv pip uninstall ") // it asks nothing, and knows no -y
+	}
+	if p.into != "" {
+		way = strings.ReplaceAll(way, "`uv pip install ", "`uv pip install --python "+p.into+" ")
 	}
 	return way
 }

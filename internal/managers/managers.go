@@ -2,12 +2,7 @@
 // it can be given. How each one installs is a file of package installers.
 package managers
 
-import (
-	"slices"
-	"strings"
-
-	"envfix/internal/lazy"
-)
+import "slices"
 
 // The channels of conda that carry pytorch, as a build's index names them.
 const (
@@ -69,18 +64,6 @@ func Find(name string) (m Manager, ok bool) {
 		return Manager{}, false
 	}
 	return table[i], true
-}
-
-var ofPip = lazy.Regexp("(`(?:[^\\s=`]+=(?:'[^'`]*';?|\"[^\"`]*\";?|[^\\s`]+) )*)pip ")
-
-// PipAs writes the commands of pip in a text as those of another program, behind the
-// variables that they set, and has uv install for the interpreter into; "" that of the shell.
-func PipAs(text, program, into string) string {
-	text = ofPip().ReplaceAllString(text, "${1}"+strings.ReplaceAll(program, "$", "$$")+" ")
-	if into == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, "uv pip install ", "uv pip install --python "+into+" ")
 }
 
 // Project reports whether a project's file is written, and nothing installed.

@@ -132,8 +132,8 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 	case whole.Unversioned:
 		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
 	case whole.TorchBuild:
-		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; then "+
-			"`pip install --no-build-isolation --no-deps -e "+dir+"` does")
+		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
+			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
 	default:
 		t.Editable = cmp.Or(w.Home, dir)
 		t.Imported = append(ownPackages(dir), t.Imported...)
