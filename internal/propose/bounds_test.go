@@ -29,10 +29,8 @@ func TestStandstill(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux says what a process does")
 	}
-	before := stillTime
-	t.Cleanup(func() { stillTime = before })
-	stillTime = time.Second
 	l := asks(t, files{})
+	l.still = time.Second
 	uv := l.UV
 	as := func(script string) {
 		l.UV = filepath.Join(t.TempDir(), "uv")
@@ -45,14 +43,14 @@ func TestStandstill(t *testing.T) {
 	if a := propose(t, l, request(t, "torch", "numpy")); !strings.HasPrefix(a.Unasked, "uv did not come to an end: ") || time.Since(begun) > 30*time.Second {
 		t.Errorf("dead: %+v after %v", a, time.Since(begun))
 	}
-	stillTime = time.Minute
+	l.still = time.Minute
 	ctx, stop := context.WithCancel(t.Context())
 	var stopped time.Time
 	time.AfterFunc(300*time.Millisecond, func() { stopped = time.Now(); stop() })
 	if _, err := l.Propose(ctx, request(t, "torch", "numpy")); !errors.Is(err, context.Canceled) || time.Since(stopped) > time.Second {
 		t.Errorf("interrupted: %v after %v", err, time.Since(stopped))
 	}
-	stillTime = time.Second
+	l.still = time.Second
 	as("i=0; while [ $i -lt 6000000 ]; do i=$((i+1)); done; exec '" + uv + "' \"$@\"")
 	if a := propose(t, l, request(t, "torch", "numpy")); a.Unasked != "" || a.Versions["numpy"] == "" || l.left > mostTime-time.Second {
 		t.Errorf("busy: %+v, %v left", a, l.left)

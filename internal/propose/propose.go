@@ -9,6 +9,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,16 +58,15 @@ type Loop struct {
 	calls int
 	late  bool // uv did not come to an end with what is locked
 	left  time.Duration
+	still time.Duration // ends a uv that neither computes, reads nor writes; 0: the usual
 }
 
 // The bounds of one answer.
 const (
 	mostCalls = 14
+	stillTime = 40 * time.Second // [Loop].still
 	mostTime  = 60 * time.Second // of uv's processor time: a machine with much to do is waited for
 )
-
-// stillTime ends a uv that neither computes, reads nor writes.
-var stillTime = 40 * time.Second
 
 // errLate is of a uv that stood still, or whose time is over.
 var errLate = errors.New("uv did not come to an end")
@@ -75,7 +75,7 @@ var errLate = errors.New("uv did not come to an end")
 // is no uv, or where it does not come to an end in time. The error is of ctx, or of a uv
 // that could not be asked; then nothing is known but the data.
 func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error) {
-	l.left = l.time(mostTime)
+	l.left, l.still = l.time(mostTime), cmp.Or(l.still, l.time(stillTime))
 	l.shelf = &shelf{platform: l.System, asOf: l.AsOf, pages: map[string]*index.Project{}}
 	if url := l.defaultIndex(ctx); url != "" {
 		if c, err := index.New(url, index.Options{Stall: 8 * time.Second}); err == nil {
@@ -93,7 +93,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 	defer end()
 	a, err := l.resolved(bound, r)
 	if errors.Is(err, errLate) || errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return l.Unresolved(ctx, r, fmt.Sprintf("%v: it stood still for %.0f seconds, or computed for %.0f", errLate, l.time(stillTime).Seconds(), l.time(mostTime).Seconds())), nil
+		return l.Unresolved(ctx, r, fmt.Sprintf("%v: it stood still for %.0f seconds, or computed for %.0f", errLate, l.still.Seconds(), l.time(mostTime).Seconds())), nil
 	}
 	return a, err
 }

@@ -95,7 +95,7 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	}
 	var out, errs bytes.Buffer
 	cmd := &exec.Cmd{}
-	err = system.Run(ctx, system.Command{Argv: append([]string{l.UV}, argv...), Dir: dir, Grace: time.Second / 2, Stall: l.time(stillTime), Work: l.left,
+	err = system.Run(ctx, system.Command{Argv: append([]string{l.UV}, argv...), Dir: dir, Grace: time.Second / 2, Stall: l.still, Work: l.left,
 		Made: func(c *exec.Cmd) { c.Env, c.Stdout, c.Stderr, cmd = env, &out, &errs, c }})
 	if did := cmd.ProcessState; did != nil {
 		l.left -= did.UserTime() + did.SystemTime()
