@@ -295,7 +295,7 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	} else {
 		text = "no PyTorch build fits " + subject(p)
 		if names := besideWhat(p); len(names) > 0 { // what cannot be had is the headline
-			text = strings.Join(names, ", ") + ": " + text + " together with " + say.Either(len(names) > 1, "them", "it")
+			text = strings.Join(names, " and ") + " cannot be had as asked for on " + subject(p) + "; torch alone can"
 		}
 		if slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return r.Text == resolver.NoTorch }) {
 			text = "no wheel of what was asked for fits " + subject(p)
