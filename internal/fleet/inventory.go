@@ -11,9 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -226,40 +224,19 @@ func (in *Inventory) dropTwice() {
 	}
 }
 
-// twice returns the hosts that stand in more than one class. A million names are
-// compared by their sums first, which is a third of the memory of the names.
+// twice returns the hosts that stand in more than one class: in one a host stands once.
 func (in *Inventory) twice() map[string]bool {
+	twice := map[string]bool{}
 	if len(in.Classes) < 2 {
-		return nil
+		return twice
 	}
-	n := 0
-	for _, c := range in.Classes {
-		n += len(c.Hosts)
-	}
-	sums, seed := make([]uint64, 0, n), maphash.MakeSeed()
-	for _, c := range in.Classes {
-		sums = append(sums, text.Each(c.Hosts, func(h string) uint64 { return maphash.String(seed, h) })...)
-	}
-	slices.Sort(sums)
-	likely := map[uint64]bool{}
-	for i := 1; i < len(sums); i++ {
-		if sums[i] == sums[i-1] {
-			likely[sums[i]] = true
+	all := slices.Concat(text.Each(in.Classes, func(c *Class) []string { return c.Hosts })...)
+	slices.Sort(all)
+	for i, host := range all[1:] {
+		if host == all[i] {
+			twice[host] = true
 		}
 	}
-	seen, twice := map[string]bool{}, map[string]bool{}
-	if len(likely) == 0 {
-		return nil
-	}
-	for _, c := range in.Classes {
-		for _, h := range c.Hosts {
-			if likely[maphash.String(seed, h)] {
-				twice[h] = twice[h] || seen[h]
-				seen[h] = true
-			}
-		}
-	}
-	maps.DeleteFunc(twice, func(_ string, is bool) bool { return !is })
 	return twice
 }
 
