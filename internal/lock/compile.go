@@ -33,39 +33,21 @@ type Job struct {
 // own get it as an explicit one, so that nothing else is ever taken from there
 // (dependency confusion; uv documents `explicit` for this).
 func (j Job) Project() ([]byte, error) {
-	var p struct {
-		Project struct {
-			Name           string   `toml:"name"`
-			Version        string   `toml:"version"`
-			RequiresPython string   `toml:"requires-python"`
-			Dependencies   []string `toml:"dependencies"`
-		} `toml:"project"`
-		Tool struct {
-			UV struct {
-				Sources map[string]struct {
-					Index string `toml:"index"`
-				} `toml:"sources,omitempty"`
-				Indexes []uvIndex `toml:"index,omitempty"`
-			} `toml:"uv"`
-		} `toml:"tool"`
-	}
-	p.Project.Name, p.Project.Version = "envfix-lock", "0"
-	p.Project.RequiresPython = "==" + j.Python + ".*"
-	p.Project.Dependencies = slices.Sorted(slices.Values(j.Requirements))
 	names := map[string]string{} // URL → name
-	p.Tool.UV.Sources = map[string]struct {
-		Index string `toml:"index"`
-	}{}
+	sources, indexes := map[string]any{}, []uvIndex{}
 	for _, i := range j.Indexes {
 		if names[i.URL] == "" {
 			names[i.URL] = cmp.Or(j.Names[i.URL], fmt.Sprintf("index-%d", len(names)+1))
-			p.Tool.UV.Indexes = append(p.Tool.UV.Indexes, uvIndex{names[i.URL], i.URL, true})
+			indexes = append(indexes, uvIndex{names[i.URL], i.URL, true})
 		}
-		p.Tool.UV.Sources[i.Package] = struct {
-			Index string `toml:"index"`
-		}{names[i.URL]}
+		sources[i.Package] = map[string]string{"index": names[i.URL]}
 	}
-	return toml.Marshal(p)
+	return toml.Marshal(map[string]any{
+		"project": map[string]any{
+			"name": "envfix-lock", "version": "0", "requires-python": "==" + j.Python + ".*", "dependencies": slices.Sorted(slices.Values(j.Requirements)),
+		},
+		"tool": map[string]any{"uv": map[string]any{"sources": sources, "index": indexes}},
+	})
 }
 
 // manylinux lists the glibc minors of 2.x that uv has platforms for (uv 0.13,

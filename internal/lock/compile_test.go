@@ -65,24 +65,24 @@ func TestProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `[project]
-name = 'envfix-lock'
-version = '0'
-requires-python = '==3.12.*'
 dependencies = ['numpy', 'torch==2.14.1+cu126']
+name = 'envfix-lock'
+requires-python = '==3.12.*'
+version = '0'
 
 [tool]
 [tool.uv]
+[[tool.uv.index]]
+name = 'index-1'
+url = 'https://download.pytorch.org/whl/cu126'
+explicit = true
+
 [tool.uv.sources]
 [tool.uv.sources.torch]
 index = 'index-1'
 
 [tool.uv.sources.torchvision]
 index = 'index-1'
-
-[[tool.uv.index]]
-name = 'index-1'
-url = 'https://download.pytorch.org/whl/cu126'
-explicit = true
 `
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Errorf("project (-want +got):\n%s", d)
