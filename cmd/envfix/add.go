@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"envfix/internal/apply"
 	"envfix/internal/fail"
@@ -26,31 +25,17 @@ import (
 )
 
 func addCommand() *cli.Command {
-	return amendCommand("add", "install packages besides, and hold torch and what it needs", "REQUIREMENT…", `Makes an environment that is the one in use, by hard links, with the packages in
-it, has it prove itself, and puts it into use: "envfix rollback" goes back. It is
-remembered as what "envfix apply" was asked for. Where a lock governs this
-directory, it is "envfix lock add" and what that says; where a project lies here, it
-is written into its pyproject.toml or requirements.txt, or by uv, poetry, pdm or pixi
-where they keep its list or its lock.
-
-EXAMPLES
-  envfix add rich
-  envfix add 'transformers<5' accelerate`)
+	return amendCommand("add", "install packages besides, and hold torch and what it needs", "REQUIREMENT…")
 }
 
 func removeCommand() *cli.Command {
-	return amendCommand("remove", "take packages out of the environment", "PACKAGE…", `Makes an environment that is the one in use, by hard links, without the packages,
-as "envfix add" does with more. What they needed stays.
-
-EXAMPLES
-  envfix remove rich`)
+	return amendCommand("remove", "take packages out of the environment", "PACKAGE…")
 }
 
 // amendCommand is apply with a few of its flags.
-func amendCommand(name, usage, arguments, description string) *cli.Command {
+func amendCommand(name, usage, arguments string) *cli.Command {
 	c := applyCommand()
-	_, codes, _ := strings.Cut(c.Description, "\n\nEXIT STATUS")
-	c.Name, c.Usage, c.ArgsUsage, c.Description = name, usage, arguments, description+"\n\nEXIT STATUS"+codes
+	c.Name, c.Usage, c.ArgsUsage = name, usage, arguments
 	few := []string{"yes", "manager", "json", "verbose", "retries", "stall", "env", "offline", "mirror"}
 	c.Flags = slices.DeleteFunc(c.Flags, func(f cli.Flag) bool { return !slices.Contains(few, f.Names()[0]) })
 	c.Action = func(c *cli.Context) error { return apply.StateOf(amendAction(c, name), false) }

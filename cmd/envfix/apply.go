@@ -24,40 +24,6 @@ func applyCommand() *cli.Command {
 		Name:      "apply",
 		Usage:     "carry a plan out: its own, after showing it and asking, or a saved one",
 		ArgsUsage: "[PLANFILE] [REQUIREMENT…|PROJECT|REPOSITORY]",
-		Description: `Builds the new environment beside the old one, has it prove itself, and makes it
-the one in use by one rename. Whatever ends envfix on the way, the old environment
-or the new one is there; running it again finishes the work.
-
-The packages that the old environment holds besides are carried over; the plan
-says which cannot be. --drop NAME leaves one out, --fresh all of them.
-
-An argument that ends in .json is a plan that "envfix plan --out" wrote: it is
-refused where the machine has changed since. One that was made elsewhere is shown
-with all that it writes, and --yes alone does not agree to it.
-
-EXAMPLES
-  envfix apply
-  envfix apply --yes 'torch==2.9.*' torchvision
-  envfix plan --out plan.json && envfix apply plan.json
-  envfix apply --drop xformers
-  envfix apply --kernel torch              also a kernel for Jupyter's notebooks
-  envfix apply --resume
-  envfix rollback
-
-EXIT STATUS
-  0    done, or nothing to do
-  1    a step failed; the old environment is in use
-  2    usage, or no terminal to ask on and no --yes
-  3    no compatible combination
-  4    a package must be built, and --allow-build does not name it
-  5    the plan is stale
-  6    more privilege is needed
-  7    the rest comes after a reboot
-  8    another apply, or the package manager, is at work
-  9    no space, or a place that cannot be written
-  10   a hash, a plan or the journal is not what it should be
-  11   the new environment does not prove itself
-  130  interrupted`,
 		Flags: append(append([]cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 			&cli.BoolFlag{Name: "made-elsewhere", Usage: "agree to a plan file that this machine did not make"},

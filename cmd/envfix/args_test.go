@@ -145,7 +145,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 // Every help text fits a terminal (but for commands to paste), and says by example
 // how a command is used and with which status it ends.
 func TestHelp(t *testing.T) {
-	texts := map[string]string{"envfix": cmdline.ProgramHelp(commandGroups(), ui.Style{})}
+	texts := map[string]string{"envfix": cmdline.ProgramHelp(commandGroups(), manual(), ui.Style{})}
 	var walk func(path []*cli.Command, cmds []*cli.Command)
 	walk = func(path []*cli.Command, cmds []*cli.Command) {
 		for _, c := range cmds {
@@ -157,14 +157,14 @@ func TestHelp(t *testing.T) {
 			for _, p := range here {
 				words = append(words, p.Name)
 			}
-			texts["envfix "+strings.Join(words, " ")] = cmdline.CommandHelp(here, sharedFlags(), ui.Style{})
+			texts["envfix "+strings.Join(words, " ")] = cmdline.CommandHelp(here, manual(), sharedFlags(), ui.Style{})
 			walk(here, c.Subcommands)
 		}
 	}
 	walk(nil, commands())
 	for _, width := range []int{40, 50, 64} {
 		look := ui.Style{Width: width}
-		for line := range strings.Lines(cmdline.ProgramHelp(commandGroups(), look) + cmdline.CommandHelp([]*cli.Command{planCommand()}, sharedFlags(), look) + cmdline.CommandHelp([]*cli.Command{doctorCommand()}, sharedFlags(), look)) {
+		for line := range strings.Lines(cmdline.ProgramHelp(commandGroups(), manual(), look) + cmdline.CommandHelp([]*cli.Command{planCommand()}, manual(), sharedFlags(), look) + cmdline.CommandHelp([]*cli.Command{doctorCommand()}, manual(), sharedFlags(), look)) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  ") {
 				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
 			}
@@ -214,5 +214,31 @@ func TestEnvironmentsName(t *testing.T) {
 	code, said := lockSays(t, t.TempDir(), "plan", "--sh", "--cpu", "--env", "a\n::error::x")
 	if code != fail.Usage || strings.Contains(said, "\n::error::") {
 		t.Errorf("exit %d: %s", code, said)
+	}
+}
+
+// Every command that people may type has its section in the manual, and none is of another.
+func TestManual(t *testing.T) {
+	want := []string{"envfix"}
+	var walk func(before string, cmds []*cli.Command)
+	walk = func(before string, cmds []*cli.Command) {
+		for _, c := range cmds {
+			if !c.Hidden {
+				want = append(want, before+" "+c.Name)
+				walk(before+" "+c.Name, c.Subcommands)
+			}
+		}
+	}
+	walk("envfix", commands())
+	var have []string
+	for line := range strings.Lines(manualText) {
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, " ===\n"), "=== "); ok {
+			have = append(have, name)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if !slices.Equal(have, want) {
+		t.Errorf("sections of manual.txt: %q\ncommands: %q", have, want)
 	}
 }

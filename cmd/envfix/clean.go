@@ -20,17 +20,6 @@ func cleanCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "clean",
 		Usage: "remove the environments that are not in use, and say what caches take",
-		Description: `Shows the environments that "envfix rollback" can go back to and the caches, with
-what removing them frees, asks, and removes the environments. A file that uv's
-cache or the environment in use has as well stays on the disk.
-
-EXAMPLES
-  envfix clean
-  envfix clean --yes
-
-EXIT STATUS
-  0  done, or nothing to do
-  2  usage, or no terminal to ask on and no --yes`,
 		Flags: []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
 		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			return apply.Opened(placeOf(c).ForPlan().Dir, func(e *apply.Env) error { return clean(c, e) })

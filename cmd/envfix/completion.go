@@ -21,14 +21,6 @@ func completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print the completion script of a shell",
 		ArgsUsage: "bash|zsh|fish",
-		Description: `EXAMPLES
-  source <(envfix completion bash)
-  envfix completion zsh > "${fpath[1]}/_envfix"
-  envfix completion fish > ~/.config/fish/completions/envfix.fish
-
-EXIT STATUS
-  0  the script is on standard output
-  2  usage`,
 		Action: func(c *cli.Context) error {
 			script, ok := cmdline.Scripts[c.Args().First()]
 			if !ok || c.Args().Len() != 1 {

@@ -25,39 +25,8 @@ import (
 
 func doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "doctor",
-		Usage: "name what is wrong, the root cause first, with this machine or with pasted text",
-		Description: `Without --from it looks at this machine and its environment. With --from it
-reads whatever was pasted into a ticket or a forum, mixed and incomplete: the
-output of collect_env, nvidia-smi, pip, conda, dmesg, docker, tracebacks.
-Where GPUs are in use a table says by whom; -v prints it always, with what
-could not be read. --fix --edit-profile also takes out of your shell's profile
-what puts other libraries before torch's, and keeps the file as it was.
-
-With --fix it shows a plan, asks, and carries it out as apply does: broken files of
-the environment are mended by building it anew beside the old one, variables in its
-activate script. Then it looks again. What is yours, such as a file torch.py, it
-leaves alone and names with the command.
-
-EXAMPLES
-  envfix doctor
-  envfix doctor --fix
-  envfix doctor --fix --edit-profile
-  envfix doctor --import
-  envfix doctor --html report.html
-  envfix doctor --pid 4711
-  envfix doctor --all
-  envfix doctor --markdown
-  envfix doctor --from issue.txt
-  envfix doctor --sarif --from job.log > doctor.sarif
-  python -m torch.utils.collect_env | envfix doctor --from -
-
-EXIT STATUS
-  0  nothing is wrong; with --fix: any more
-  1  something is wrong
-  2  usage, or input that cannot be read
-  12 what is wrong cannot be told: torch sees no GPU and nothing says why, the
-     driver does not answer, or a paste holds nothing that names a cause`,
+		Name:   "doctor",
+		Usage:  "name what is wrong, the root cause first, with this machine or with pasted text",
 		Flags:  append(append(doctorOptions(), requestFlags()...), describeFlags()...),
 		Action: doctorAction,
 	}

@@ -24,27 +24,6 @@ func envCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "env",
 		Usage: "print the shell lines that put the environment into use",
-		Description: `Prints lines for a shell to evaluate: the environment's programs first on PATH,
-and LD_LIBRARY_PATH, LD_PRELOAD, PYTHONPATH and CUDA_VISIBLE_DEVICES without what
-would replace torch's own libraries or hide GPUs. LD_LIBRARY_PATH is never
-extended: it is searched before the libraries that torch brings.
-
-EXAMPLES
-  eval "$(envfix env)"
-  envfix env --shell fish | source
-  envfix env --shell powershell | Out-String | Invoke-Expression
-  eval "$(envfix env --variants)"
-
-With --variants it prints instead the two variables that make uv's preview of wheel
-variants choose the build that envfix chooses, or says that none do. That preview
-reads drafts (PEP 825, PEP 850), and forgets silently: with one variable alone, or a
-driver that is too old, it installs a CPU build.
-
-EXIT STATUS
-  0  the lines are on standard output
-  1  there is no environment
-  2  usage
-  3  with --variants: no values choose the build`,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "variants", Usage: "print what makes uv's preview of wheel variants choose as envfix does"},
 			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},

@@ -21,19 +21,6 @@ func explainCommand() *cli.Command {
 		Name:      "explain",
 		Usage:     "say what an error message, or a check of doctor, means and what to do",
 		ArgsUsage: "[TEXT…]",
-		Description: `Reads a message, or any text with messages in it, from the arguments or from
-standard input (also written -). A line that means nothing bad gets no answer. An id such as DRV005,
-which doctor and explain print, gets what that check looks for.
-
-EXAMPLES
-  envfix explain "no kernel image is available for execution on the device"
-  python train.py 2>&1 | envfix explain
-  envfix explain "torch.cuda.is_available() is False" --then "2.9.1+cpu None"
-  envfix explain DRV005
-
-EXIT STATUS
-  0  also where no message is known
-  2  usage, or input that is empty or cannot be read`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "then", Usage: "`OUTPUT` of the command that the answer asked for: what it decides"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},

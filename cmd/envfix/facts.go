@@ -20,21 +20,6 @@ func factsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "facts",
 		Usage: "show what this machine is: GPUs, driver, system, Pythons, tools",
-		Description: `Reads this machine and changes nothing. NVIDIA's library is loaded by a child
-process that has two seconds; no Python and no package manager is started.
-ENVFIX_NVML names another library, or is off. ENVFIX_ROOT names a directory
-to read instead of /, such as a mounted disk image.
-
-EXAMPLES
-  envfix facts
-  envfix facts --json > facts.json
-  envfix facts --json --anonymize     for a bug report
-  envfix plan --facts facts.json      plan for that machine on another
-  envfix facts --class --host "$(hostname)" >> fleet.jsonl
-                                      a line for envfix fleet plan
-
-EXIT STATUS
-  0  always, but for usage errors: what cannot be read is unknown`,
 		Flags: []cli.Flag{
 			jsonFlag("print the facts as JSON"),
 			&cli.BoolFlag{Name: "anonymize", Usage: "remove host and user names, UUIDs and paths below home"},

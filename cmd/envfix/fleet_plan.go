@@ -31,34 +31,7 @@ func fleetPlanCommand() *cli.Command {
 		Name:      "plan",
 		Usage:     "one choice for all machines where one exists, else the fewest groups",
 		ArgsUsage: "FACTS… [REQUIREMENT…]",
-		Description: `FACTS is a file, a folder of files, or - for standard input: lines of
-` + "`envfix facts --class`" + ` or ` + "`--json`" + ` (with a "host"), Ansible's cache of facts,
-` + "`kubectl get nodes -o json`" + `, ` + "`scontrol show nodes`" + ` or ` + "`sinfo`" + ` with --json, or CSV with
-the columns host and gpu (driver, os, arch, python, libc). A file in a folder whose facts
-name no host is named by its file. No machine is dropped: what nothing is known
-of is listed. The order of the input changes nothing.
-
-Machines in one group can have the same torch and build. A machine that needs
-another driver first says so; --change-driver lets more of them be changed where
-that saves a group. --previous keeps groups of an earlier lock or plan.
-
---lock writes the groups as the profiles of envfix.lock here, each with a Python
-that its machines have; what envfix.toml asks for counts as well. Targets that
-are no group of the plan are dropped from it, by name.
-
-EXAMPLES
-  envfix fleet plan facts/
-  ansible all -m command -a 'envfix facts --class' ...   (docs/fleet.md)
-  envfix fleet plan nodes.csv torch==2.9.* vllm --json
-  kubectl get nodes -o json | envfix fleet plan -
-  envfix fleet plan facts/ --change-driver --max-groups 2
-  envfix fleet plan facts/ torch --lock --stale 30
-
-EXIT STATUS
-  0  every machine that is known has an answer, if after a change of its driver
-  2  usage, or input that cannot be read
-  3  some machine has no answer`,
-		Flags: fleetPlanOptions(),
+		Flags:     fleetPlanOptions(),
 		Action: func(c *cli.Context) error {
 			since, err := oldest(c.Int("stale"))
 			if err != nil {

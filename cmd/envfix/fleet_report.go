@@ -18,25 +18,6 @@ func fleetReportCommand() *cli.Command {
 		Name:      "report",
 		Usage:     "who is right and who drifted from the lock, by class",
 		ArgsUsage: "RESULTS…",
-		Description: `RESULTS is a file, a folder of files HOST.json, or - for standard input, with
-what these print on each machine as JSON: envfix verify --static, plan, apply,
-lock --check --installed and facts. A document may name its "host" and the time
-"at" which it was made, and may hold several as {"host", "plan", "verify"}; an
-"error" in place of a result is a machine that could not be asked.
-
-A machine is right where what it should have is there and proved. It has drifted
-where it is no longer what its profile of the lock is for: another driver, other
-GPUs, another torch. The lock is the one here, or --lock.
-
-EXAMPLES
-  envfix fleet report results/
-  envfix fleet report results/ --html report.html
-  srun -N4 envfix verify --static --json | envfix fleet report -
-
-EXIT STATUS
-  0  every machine is right
-  2  usage, or input that cannot be read
-  4  some machine is not`,
 		Flags: []cli.Flag{
 			jsonFlag("print the report as JSON"),
 			&cli.StringFlag{Name: "html", Usage: "write the report as one page to `FILE`"},

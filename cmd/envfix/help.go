@@ -1,19 +1,30 @@
 package main
 
 import (
+	_ "embed"
 	"io"
 	"slices"
+	"strings"
 
 	"envfix/internal/cmdline"
+	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
 
+//go:embed manual.txt
+var manualText string
+
+// manual says of each command what its declaration does not.
+func manual() cmdline.Manual {
+	return cmdline.Manual(strings.Replace(manualText, "{verdicts}", strings.TrimSuffix(ui.Verdicts(), "\n"), 1))
+}
+
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
-	help := cmdline.ProgramHelp(commandGroups(), style(w))
+	help := cmdline.ProgramHelp(commandGroups(), manual(), style(w))
 	if len(path) > 0 {
-		help = cmdline.CommandHelp(path, sharedFlags(), style(w))
+		help = cmdline.CommandHelp(path, manual(), sharedFlags(), style(w))
 	}
 	_, err := io.WriteString(w, help)
 	return err
@@ -31,7 +42,7 @@ func sharedFlags() []cmdline.Section {
 func commandGroups() []cmdline.Group {
 	return []cmdline.Group{
 		{Title: "TO SET UP", Commands: []*cli.Command{factsCommand(), planCommand(), whyCommand(), applyCommand(), addCommand(), removeCommand(),
-			syncCommand(), execCommand(),
+			lockSyncCommand(), execCommand(),
 			shellCommand(), rollbackCommand(), historyCommand(), cleanCommand(), verifyCommand(), envCommand()}},
 		{Title: "WHEN IT DOES NOT WORK", Commands: []*cli.Command{doctorCommand(), explainCommand()}},
 		{Title: "WHEN IT IS SLOW", Commands: []*cli.Command{runCommand(), watchCommand()}},

@@ -13,17 +13,6 @@ func historyCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "history",
 		Usage: "what was done to the environment, and what can be gone back to",
-		Description: `Lists what envfix did to the environment, oldest first, and the environments that
-"envfix rollback" can go back to.
-
-EXAMPLES
-  envfix history
-  envfix history --html history.html     a picture of it, one page
-  envfix history --json
-
-EXIT STATUS
-  0  it is printed or written
-  2  usage, or --html FILE cannot be written`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print it as JSON"},
 			&cli.StringFlag{Name: "html", Usage: "write it to `FILE` as a picture, one page that needs nothing else"},

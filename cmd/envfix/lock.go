@@ -28,38 +28,6 @@ func lockCommand() *cli.Command {
 		Name:      "lock",
 		Usage:     "pin the same packages for every kind of machine of a team",
 		ArgsUsage: "[REQUIREMENT…]",
-		Description: `Writes envfix.lock and one standard pylock.NAME.toml per kind of machine. It needs
-no GPU and none of those machines: they are described. ` + "`envfix apply`" + ` then installs
-exactly those bytes on the machines that match.
-
-What is asked for stands in envfix.toml, or in pyproject.toml under [tool.envfix].
-A REQUIREMENT, -r and --target are added there; comments and order stay:
-
-  requirements = ["torch", "numpy"]
-  [targets]
-  v100 = "gpu=V100 driver=580 os=linux python=3.12"
-  cpu  = "gpu=none"
-
-A target's description is gpu= driver= os= arch= libc= python= cuda= build= index=, as
-the flags of ` + "`envfix plan`" + `; gpu takes a list. Those flags themselves hold for every
-target that does not say otherwise. Without python= it is the project's Python
-(.python-version, requires-python), else the newest that is on this machine.
-
-EXAMPLES
-  envfix lock torch --target v100="gpu=V100 driver=580" --target cpu="gpu=none"
-  envfix lock                              renew it from what is asked for
-  envfix lock add rich
-  envfix lock target remove cpu
-  envfix lock --upgrade numpy
-  envfix lock --check
-  envfix lock --check --installed
-  envfix lock export --format requirements --profile v100
-
-EXIT STATUS
-  0  written, or current
-  2  usage, or a file that cannot be read
-  3  no combination fits a target
-  4  the lock is stale (with --check), or an environment differs (--installed)`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "say whether the lock is current; only yanked releases are asked of the network"},
 			&cli.BoolFlag{Name: "installed", Usage: "with --check: say in what the environment differs from the lock"},

@@ -12,12 +12,6 @@ import (
 func lockBundleCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bundle", Usage: "put the lock and all its files into a folder, for machines without network", ArgsUsage: "DIR",
-		Description: `DIR then holds envfix.lock, the pylock files, wheels/ and SHA256SUMS. A second run
-receives only what is missing.
-
-EXAMPLES
-  envfix lock bundle /media/stick/team --profile v100
-  envfix apply --bundle /media/stick/team --yes`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "profile", Usage: "only this `NAME`; repeat it"},
 			&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever FROM is named"},

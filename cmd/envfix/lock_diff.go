@@ -13,15 +13,6 @@ import (
 func lockDiffCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Usage: "say in words what two locks differ in", ArgsUsage: "[OLD [NEW]]",
-		Description: `Each argument is an envfix.lock, a folder with one, or a revision of Git; NEW is the
-lock here, and OLD that of the last commit, where they are left out. The pylock files
-are compared package by package.
-
-EXAMPLES
-  envfix lock diff                 against the last commit
-  envfix lock diff HEAD~3
-  envfix lock diff main feature
-  envfix lock diff ../main .`,
 		Action: func(c *cli.Context) error {
 			old, now := "HEAD", "."
 			switch c.NArg() {

@@ -11,13 +11,6 @@ import (
 func lockAddCommand() *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "ask for packages too, and lock them", ArgsUsage: "REQUIREMENT…",
-		Description: `Adds each REQUIREMENT to envfix.toml, or to the project's own dependencies where
-pyproject.toml has [tool.envfix], and makes the lock. Whatever else stands there stays.
-
-EXAMPLES
-  envfix lock add rich
-  envfix lock add 'numpy<2'                 instead of what was asked of numpy
-  envfix lock add flash-attn --build-from-source flash-attn`,
 		Flags: lockMakeFlags(),
 		Action: func(c *cli.Context) error {
 			f, err := lockOf(c)
@@ -35,8 +28,7 @@ EXAMPLES
 func lockRemoveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "remove", Usage: "ask for packages no more, and make the lock again", ArgsUsage: "PACKAGE…",
-		Description: "EXAMPLES\n  envfix lock remove rich",
-		Flags:       lockMakeFlags(),
+		Flags: lockMakeFlags(),
 		Action: func(c *cli.Context) error {
 			f, err := lockOf(c)
 			if err != nil {
@@ -51,8 +43,8 @@ func lockRemoveCommand() *cli.Command {
 }
 
 func lockTargetCommand() *cli.Command {
-	change := func(name, usage, arguments, examples string, wish func(f *lockCall, args []string) error, flags []cli.Flag) *cli.Command {
-		return &cli.Command{Name: name, Usage: usage, ArgsUsage: arguments, Description: "EXAMPLES\n" + examples, Flags: flags,
+	change := func(name, usage, arguments string, wish func(f *lockCall, args []string) error, flags []cli.Flag) *cli.Command {
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: arguments, Flags: flags,
 			Action: func(c *cli.Context) error {
 				args := c.Args().Slice()
 				f, err := lockOfFlags(c)
@@ -71,16 +63,14 @@ func lockTargetCommand() *cli.Command {
 	facts := lockTargetFlags()[1:]
 	return &cli.Command{
 		Name: "target", Usage: "add or remove kinds of machine",
-		Description: "EXAMPLES\n  envfix lock target add v100=\"gpu=V100 driver=580\"\n  envfix lock target remove cpu",
 		Subcommands: []*cli.Command{
 			change("add", "add or change a kind of machine, and lock for it", "NAME=DESCRIPTION…",
-				"  envfix lock target add v100=\"gpu=V100 driver=580\"\n  envfix lock target add --facts host.json",
 				func(f *lockCall, args []string) (err error) {
 					more, err := lockTargets(nil, args)
 					f.wish.Targets = append(f.wish.Targets, more...)
 					return err
 				}, slices.Concat(lockMakeFlags(), facts)),
-			change("remove", "lock for a kind of machine no more", "NAME…", "  envfix lock target remove cpu",
+			change("remove", "lock for a kind of machine no more", "NAME…",
 				func(f *lockCall, args []string) error { f.wish.DropTargets = args; return nil }, lockMakeFlags()),
 		},
 	}

@@ -19,24 +19,6 @@ var listBeside = lazy.Regexp(`requirements\.(\S+)\.txt`)
 func lockExportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a profile in another tool's form to standard output",
-		Description: `requirements  hashed requirements, for pip and uv
-conda         environment.yml: conda's Python, the locked wheels by pip
-uv            the pyproject.toml with which a bare ` + "`uv sync`" + ` installs the
-              lock: a group of pins per profile, indexes, default groups
-dockerfile    an image for a Linux profile that builds without a GPU
-kubernetes    a Job: nodes by GPU labels, the driver's floor, a proof first
-ray           a runtime environment for ` + "`ray job submit`" + `
-sky, dstack   a task of SkyPilot, of dstack
-cloud-init    user data that makes the environment at the first start
-devcontainer  devcontainer.json around the image of dockerfile
-
-The last six are checked by those tools' own validators and were run nowhere.
-
-EXAMPLES
-  envfix lock export --format requirements --profile v100 > v100.txt
-  envfix lock export --format uv > new.toml && mv new.toml pyproject.toml
-  envfix lock export --format dockerfile --profile v100 > Dockerfile
-  envfix lock export --format kubernetes --profile v100 > job.yaml`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "requirements", Usage: "`FORM`: " + strings.Join(team.Formats, ", ")},
 			&cli.StringFlag{Name: "profile", Usage: "the profile's `NAME`; not needed where there is one, or for uv"},

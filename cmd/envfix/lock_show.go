@@ -13,7 +13,6 @@ import (
 func lockShowCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "show what is asked for, the profiles of the lock and their packages",
-		Description: "EXAMPLES\n  envfix lock show\n  envfix lock show --matrix      what each kind of machine gets, and why\n  envfix lock show --json",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "matrix", Usage: "every kind of machine, why it gets what it gets, and the packages that differ"},
 			jsonFlag("print JSON"),

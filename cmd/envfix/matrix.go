@@ -16,13 +16,6 @@ func matrixCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "matrix",
 		Usage: "the compatibility data: look at it, prove it, keep it current",
-		Description: `EXAMPLES
-  envfix matrix show torch==2.9.1
-  envfix matrix show --gpu V100
-  envfix matrix map --gpu V100
-  envfix matrix command torch==2.9.1 --build cu126
-  envfix matrix prove torch==2.15.0
-  envfix matrix update --from https://mirror.example/envfix/matrix`,
 		Subcommands: []*cli.Command{
 			matrixShowCommand(),
 			matrixMapCommand(),

@@ -19,18 +19,8 @@ func matrixCheckCommand() *cli.Command {
 		Name:      "check",
 		Usage:     "validate the data: every fault at once",
 		ArgsUsage: "[DIR]",
-		Description: `DIR holds a matrix as the data directory of envfix's source does; without it, the
-data that the program was built with is checked, where it carries more than the
-compiled form (a release's does not).
-
-EXAMPLES
-  envfix matrix check data
-
-EXIT STATUS
-  0  the data is in order
-  1  it has faults, one per line: file:line: text`,
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
-		Action: cmdline.Taking(1, matrixCheckAction),
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Action:    cmdline.Taking(1, matrixCheckAction),
 	}
 }
 

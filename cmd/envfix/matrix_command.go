@@ -19,13 +19,6 @@ func matrixInstallCommand() *cli.Command {
 		Name:      "command",
 		Usage:     "print the install command that PyTorch publishes for a release",
 		ArgsUsage: "[torch==VERSION]",
-		Description: `Without a version: the newest release. This is what the project's own pages say,
-not what fits a machine: that is envfix plan.
-
-EXAMPLES
-  envfix matrix command torch==2.9.1 --build cu126
-  envfix matrix command torch==2.5.1 --build cu124 --tool conda
-  envfix matrix command --os macos torch==2.11.0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.StringFlag{Name: "os", Usage: "`SYSTEM`: linux, windows or macos", Value: here},

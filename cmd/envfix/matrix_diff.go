@@ -19,14 +19,6 @@ func matrixDiffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "what a change of the data changes, and for which recorded machines",
 		ArgsUsage: "OLD [NEW]",
-		Description: `OLD and NEW are directories of data or revisions of git; NEW is the working
-directory's data where it is not named. Every recorded machine is planned for
-with both, and those that would get another answer are listed.
-
-EXAMPLES
-  envfix matrix diff HEAD
-  envfix matrix diff v1.2.0 v1.3.0
-  envfix matrix diff /tmp/old-data data --machines facts/`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "machines", Usage: "read the machines in `DIR`, files of envfix facts --json",
 				Value: filepath.Join("cmd", "envfix", "testdata", "machines")},

@@ -25,22 +25,6 @@ func matrixHarvestCommand() *cli.Command {
 		Name:      "harvest",
 		Usage:     "draft the data of a new torch release from its wheels, or renew what is known of files",
 		ArgsUsage: "[torch==VERSION|REQUIREMENT]",
-		Description: `Reads the wheels of one release as envfix matrix prove does, and writes a
-data/torch/X.Y.yaml for a person to review and complete. What the wheels leave
-open stands in it as "# review:".
-
-With another package: reads a wheel of each of its releases and platforms that
-the data has no row of (its metadata, what its libraries link, the GPU code in
-them), and writes the rows, each with the file that was read.
-
-With --files: reads the pages of every package that the data decides by, and
-writes DIR/files.yaml: platforms, Pythons, glibc and macOS of each release.
-
-EXAMPLES
-  envfix matrix harvest torch==2.15.0 > draft.yaml
-  envfix matrix harvest torch==2.16.0 --out data/torch/2.16.yaml
-  envfix matrix harvest xgboost --out data/read_xgboost.yaml
-  envfix matrix harvest --files data`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},

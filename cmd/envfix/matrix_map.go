@@ -18,20 +18,6 @@ func matrixMapCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "map",
 		Usage: "which generation of GPUs runs which release of torch, as a picture",
-		Description: `A row for each generation, a column for each minor release: code for it, PTX that
-the driver compiles, or nothing. With --gpu its row stands out and every cell of
-it is listed with the reason; with --driver what needs another one is marked.
-The web page draws the same.
-
-EXAMPLES
-  envfix matrix map
-  envfix matrix map --gpu V100
-  envfix matrix map --gpu "RTX 4090" --driver 535.54.03
-  envfix matrix map --os windows --html map.html
-
-EXIT STATUS
-  0  the map is printed or written
-  2  usage, or --html FILE cannot be written`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU` stands out: a name or a compute capability; repeat it for several"},
 			&cli.StringFlag{Name: "driver", Usage: "mark what this `VERSION` of the NVIDIA driver does not run"},

@@ -15,23 +15,6 @@ func matrixProveCommand() *cli.Command {
 		Name:      "prove",
 		Usage:     "read the wheels of an index and compare them with the data",
 		ArgsUsage: "[torch==VERSION|REQUIREMENT]",
-		Description: `Reads a few megabytes of each wheel by HTTP range requests: one wheel of every
-release and platform by its bytes, the other Pythons by their metadata. Compares
-label, CUDA, cuDNN, NCCL, triton, Pythons, glibc, the list of GPUs, sizes and
-hashes. Without a requirement: every release from 2.0 on. Of another package the
-wheels that its rows name are read again, as envfix matrix harvest reads them.
-
-The index is --index, else the installer's own default.
-
-EXAMPLES
-  envfix matrix prove torch==2.15.0
-  envfix matrix prove torch==2.15.0 --arch x86_64 --stack
-  envfix matrix prove 'warp-lang>=1.18'
-  envfix matrix prove 'torch>=2.9' --index https://mirror.example/whl/cu126
-
-EXIT STATUS
-  0  every row agrees
-  1  a row differs, or cannot be read`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
 			&cli.StringFlag{Name: "os", Value: "linux", Usage: "prove the rows of `SYSTEM`: linux, windows or macos"},

@@ -21,14 +21,6 @@ func matrixShowCommand() *cli.Command {
 		Name:      "show",
 		Usage:     "which builds of torch there are, for which GPUs, drivers and Pythons",
 		ArgsUsage: "[torch==VERSION]",
-		Description: `Without a requirement: one line per release. With --gpu only builds that have code
-for that GPU are listed.
-
-EXAMPLES
-  envfix matrix show
-  envfix matrix show torch==2.9.1
-  envfix matrix show 'torch>=2.8' --gpu V100
-  envfix matrix show torch==2.15.0 --arch aarch64 --json`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "gpu", Usage: "only builds for this `GPU`: a name or a compute capability"},
 			&cli.StringFlag{Name: "os", Usage: "only builds for this `SYSTEM`: linux, windows or macos"},

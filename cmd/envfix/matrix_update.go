@@ -29,22 +29,6 @@ func matrixUpdateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "update",
 		Usage: "take newer data than the program was built with, if it is signed",
-		Description: `Reads a release of the data from a directory or an address, checks who signed it,
-that it is newer than any seen before, that it has not expired, and that every
-file is the one that was signed. Without --from: where the last one came from, or
-else the address that this envfix was built with.
-
-The keys that count are compiled in; a team adds its own in
-~/.config/envfix/matrix-keys.txt (minisign public keys, one a line).
-
-EXAMPLES
-  envfix matrix update --from https://mirror.example/envfix/matrix
-  envfix matrix update --from /media/usb/matrix --check
-
-EXIT STATUS
-  0   up to date, or updated
-  4   something newer is there (with --check)
-  10  the signature, a hash, the age or the order of releases is wrong`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "read the release at `URL` or directory"},
 			&cli.BoolFlag{Name: "check", Usage: "install nothing; exit 4 where something newer is there"},

@@ -24,18 +24,6 @@ func mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "mcp",
 		Usage: "answer assistants by the Model Context Protocol, on standard input",
-		Description: `An assistant starts it and asks; it only reads. Its tools are facts, plan, why,
-doctor, explain and matrix. What would change something it names as a command for you.
-Your home's path, your user's and host's name and what looks like a token are taken
-out of the answers, unless --show-paths is given.
-
-EXAMPLES
-  envfix mcp
-  {"mcpServers": {"envfix": {"command": "uvx", "args": ["envfix-gpu", "mcp"]}}}
-
-EXIT STATUS
-  0  standard input has ended
-  1  it failed`,
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "show-paths", Usage: "leave paths and names in the answers"}},
 		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}

@@ -35,32 +35,6 @@ func planCommand() *cli.Command {
 		Name:      "plan",
 		Usage:     "show what fits this machine and every step to get there; changes nothing",
 		ArgsUsage: "[REQUIREMENT…|PROJECT|REPOSITORY]",
-		Description: `Chooses the driver, CUDA, cuDNN and PyTorch combination for a machine and prints
-the steps that install it. Without a REQUIREMENT: torch, torchvision, and
-torchaudio while it exists for that torch.
-
-EXAMPLES
-  envfix plan
-  envfix plan 'torch==2.9.*' torchvision
-  envfix plan .                          what the project here asks for
-  envfix plan github:openai/CLIP         what that repository asks for
-  envfix plan --gpu "RTX 5090" --driver 570.86.16
-  envfix plan --facts host.json --json
-  envfix plan --out plan.json && envfix apply plan.json
-  envfix plan --os windows --gpu "RTX 4090" --ps1 > plan.ps1
-  envfix plan --drop xformers            carry everything over but that
-  envfix plan --fresh                    carry nothing over
-
-An environment that is replaced keeps its other packages: the plan lists what
-changes, what stays in its exact version, and what cannot stay, each with the
-reason. Editable installs and repositories come again from where they came.
-
-EXIT STATUS
-  0  there is a plan
-  2  usage, or input that cannot be read
-  3  no compatible combination, or a target must be named
-  4  changes are pending (with --exit-code)
-  9  --out FILE cannot be written`,
 		Flags: append(append([]cli.Flag{
 			jsonFlag("print the plan as JSON"),
 			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},

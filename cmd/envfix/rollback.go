@@ -16,14 +16,8 @@ func rollbackCommand() *cli.Command {
 		Name:      "rollback",
 		Usage:     "go back to an earlier environment",
 		ArgsUsage: "[ID]",
-		Description: `Makes the environment that was in use before the one in use again, or the one of
-that ID ("envfix history" lists them). It is one rename: no network, no program.
-
-EXAMPLES
-  envfix rollback
-  envfix rollback 3f2a9c81d0b7-1`,
-		Flags:  []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "as of apply: it asks nothing anyway"}},
-		Action: rollbackAction,
+		Flags:     []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "as of apply: it asks nothing anyway"}},
+		Action:    rollbackAction,
 	}
 }
 

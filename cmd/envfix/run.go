@@ -29,32 +29,6 @@ func runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run a job unchanged and say why its GPU idles",
 		ArgsUsage: "-- COMMAND [ARGUMENTS]",
-		Description: `Runs the command with its own output, input, signals and exit code, watches it
-from outside (NVML, /proc) and from inside (a small probe that Python loads by
-PYTHONPATH), and ends with a verdict on stderr: at most two causes with their
-numbers, and what to do. Nothing of the job is changed.
-
-EXAMPLES
-  envfix run -- python train.py
-  envfix run --report r.json --save job.efx -- torchrun --nproc_per_node=4 t.py
-  envfix run --try "num_workers=4,pin_memory=True" -- python train.py
-  envfix run --fail-if "idle>30%" -- python train.py
-  envfix run --replay job.efx
-  envfix run --price 2.50 --compare before.json after.json
-
-CONDITIONS of --fail-if
-  idle util loader memory      percent: idle>30%, loader>20%
-  steps_per_s step_ms seconds  numbers: steps_per_s<10
-  copies syncs                 a step: syncs>=1
-  rss                          MiB of main memory
-  verdict                      = or !=: verdict=loader_bound
-
-VERDICTS
-` + ui.Verdicts() + `
-EXIT STATUS
-  The job's own; a job killed by a signal kills envfix with the same one.
-  127 no such command · 126 it cannot be run · 2 usage
-  1 also when a --fail-if condition holds and the job itself ended with 0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-probe", Usage: "watch from outside only; PYTHONPATH stays as it is"},
 			&cli.StringFlag{Name: "report", Usage: "write the verdict as JSON to `FILE`"},

@@ -17,17 +17,7 @@ func schemaCommand() *cli.Command {
 		Name:      "schema",
 		Usage:     "print the JSON Schema of what a command prints as JSON",
 		ArgsUsage: "[NAME]",
-		Description: `Without a name it lists them. The schemas are of JSON Schema 2020-12. What
-envfix prints only grows: fields that a schema does not name may be there.
-
-EXAMPLES
-  envfix schema
-  envfix schema plan > plan.schema.json
-
-EXIT STATUS
-  0  the schema, or the list, is on standard output
-  2  usage, or no such schema`,
-		Action: func(c *cli.Context) error { return showSchema(c.App.Writer, c.Args().Slice()) },
+		Action:    func(c *cli.Context) error { return showSchema(c.App.Writer, c.Args().Slice()) },
 	}
 }
 

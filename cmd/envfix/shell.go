@@ -14,16 +14,6 @@ func shellCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "shell",
 		Usage: "start a shell in the environment; `exit` leaves it",
-		Description: `Starts the shell that $SHELL names, lets it read your own start file, and then gives
-it what "envfix env" prints, so that nothing in that file comes before the
-environment's programs.
-
-EXAMPLES
-  envfix shell
-  envfix shell --env ~/envs/torch
-
-EXIT STATUS
-  The shell's own; 1: there is no environment, or no such shell; 2: usage.`,
 		Flags: []cli.Flag{envFlag()},
 		Action: cmdline.Taking(0, func(c *cli.Context) error {
 			at := placeOf(c).Dir

@@ -35,25 +35,6 @@ func verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "verify",
 		Usage: "prove that torch computes on every GPU of the environment",
-		Description: `Starts the environment's Python: torch and its companions import, CUDA, cuDNN and
-the GPU code are those that the data says of this build, and a product on every
-GPU equals the CPU's. It says in words what was not run. Fewer GPUs than when the
-environment was made are wrong.
-
---static starts no Python: it compares the driver, the GPUs that can be used and
-the sizes of the installed files with what the environment proved when it was
-made, and prints one line. It is for health checks and prologs of a cluster.
-
-EXAMPLES
-  envfix verify
-  envfix verify --quick
-  envfix verify --env ~/envs/train --json
-  envfix verify --static --env /shared/envs/torch --gpus 8
-
-EXIT STATUS
-  0   everything that could be run was right
-  1   there is no environment, or no torch in it
-  11  something is wrong`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
 			&cli.BoolFlag{Name: "quick", Usage: "compute a matrix product alone, without a convolution"},

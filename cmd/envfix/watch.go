@@ -27,19 +27,6 @@ func watchCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "watch",
 		Usage: "show live who uses which GPU, and what each waits for",
-		Description: `On a terminal the view is redrawn in place, q quits and p pauses; in a pipe there
-is one line a second. A process that was started by ` + "`envfix run`" + ` shows its steps and
-its waits too. With --pid, one job is watched and judged while it runs.
-
-EXAMPLES
-  envfix watch
-  envfix watch --pid 4242
-  envfix watch --once
-  envfix watch --json | jq .gpus
-
-EXIT STATUS
-  0  done, also when the process of --pid has ended
-  1  there is no process with that number`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "pid", Usage: "watch process `N` and those below it, and judge it"},
 			&cli.BoolFlag{Name: "once", Usage: "one line, after one second"},

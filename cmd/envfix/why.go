@@ -16,22 +16,6 @@ func whyCommand() *cli.Command {
 		Name:      "why",
 		Usage:     "say why a build is, or is not, right for this machine",
 		ArgsUsage: "[REQUIREMENT]",
-		Description: `Judges every build that the requirement matches: which rule refuses it, with the
-numbers, or which build is preferred to it and on what ground; of another package,
-which of its releases run here. Then the smallest changes that would allow more.
--v prints every rule's word on every build. Where an
-envfix.lock governs, its build is named; without REQUIREMENT it is what is judged.
-
-EXAMPLES
-  envfix why torch==2.15.0
-  envfix why torch==2.14.1+cu130 --gpu V100 --driver 580.95.05
-  envfix why vllm -v
-  envfix why torch==2.9.1 --json
-
-EXIT STATUS
-  0  the case was stated
-  2  usage, or input that cannot be read
-  3  no known build matches the requirement`,
 		Flags: append(append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the case as JSON"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every rule's word on every build"},

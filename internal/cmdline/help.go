@@ -23,32 +23,31 @@ func shownFlags(flags []cli.Flag) (out []cli.DocGenerationFlag) {
 	return out
 }
 
+// A Manual is what --help says below the flags: a section for each command, which begins
+// with "=== its name ===". One may end with the exit codes of another command.
+type Manual string
+
+// of is the section of a command; "" there is none.
+func (m Manual) of(name string) string {
+	_, section, _ := strings.Cut(string(m), "\n=== "+name+" ===\n")
+	section, _, _ = strings.Cut(section, "\n=== ")
+	section, other, same := strings.Cut(strings.TrimSpace(section), "EXIT STATUS as of ")
+	if same {
+		_, codes, _ := strings.Cut(m.of(other), "EXIT STATUS")
+		return section + "EXIT STATUS" + codes
+	}
+	return section
+}
+
 // ProgramHelp is the help of the program, with its commands in groups.
-func ProgramHelp(groups []Group, look ui.Style) string {
+func ProgramHelp(groups []Group, m Manual, look ui.Style) string {
 	var b strings.Builder
 	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
 	for _, g := range groups {
 		b.WriteString("\n" + g.Title + "\n" + commandRows(g.Commands, look))
 	}
 	b.WriteString(look.Fit("\nFLAGS\n  --help, -h   the help of a command\n  --version    the version, and that of its data; -v: what the kernel keeps\n"))
-	b.WriteString(look.Fit(`
-EXAMPLES
-  envfix                          what this machine is, and what to do next
-  envfix plan                     what fits, why, and every step; no change
-  envfix apply                    the same, and does it
-  envfix doctor                   what is wrong here
-  envfix explain "no kernel image is available for execution on the device"
-  envfix plan --gpu "RTX 5090" --driver 570.86.16
-
-EXIT STATUS
-  0 done · 1 failed · 2 usage · 3 nothing fits · 4 changes are pending
-  5 stale plan · 6 privilege needed · 7 waiting for a reboot · 8 busy
-  9 preflight · 10 integrity · 11 verification · 12 cannot be told
-  130 interrupted
-
-MORE
-  envfix COMMAND --help           flags, examples and exit codes of a command
-`))
+	b.WriteString("\n" + look.Fit(m.of("envfix")+"\n"))
 	return b.String()
 }
 
@@ -61,7 +60,7 @@ type Group struct {
 
 // CommandHelp is the help of the command at the end of path; its flags that are shared stand below
 // their titles.
-func CommandHelp(path []*cli.Command, shared []Section, look ui.Style) string {
+func CommandHelp(path []*cli.Command, m Manual, shared []Section, look ui.Style) string {
 	c := path[len(path)-1]
 	name := "envfix"
 	for _, p := range path {
@@ -79,8 +78,9 @@ func CommandHelp(path []*cli.Command, shared []Section, look ui.Style) string {
 	for _, s := range FlagSections(c.Flags, shared) {
 		b.WriteString("\n" + look.Fill(s.Title) + flagRows(s.Flags, look))
 	}
-	b.WriteString(say.If(c.Description != "", "\n"+reflow(strings.TrimSpace(c.Description), look)))
-	if !strings.Contains(c.Description, "EXIT STATUS") {
+	section := m.of(name)
+	b.WriteString(say.If(section != "", "\n"+reflow(section, look)))
+	if !strings.Contains(section, "EXIT STATUS") {
 		b.WriteString("\nEXIT STATUS\n  0  done\n  1  it failed\n  2  usage, or input that cannot be read\n")
 	}
 	return b.String()
