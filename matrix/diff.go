@@ -3,6 +3,7 @@ package matrix
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"sort"
@@ -32,27 +33,24 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s: %s: %s → %s", c.Row, c.Field, cmp.Or(c.Old, "none"), cmp.Or(c.New, "none"))
 }
 
-// rowKeys names the fields that tell the rows of a table apart, and how such a
-// row is called. A table that is not here has rows that only come and go.
-var rowKeys = map[string]struct {
-	name   string
-	fields []string
-}{
-	"Floors":        {"driver floor", []string{"Label"}},
-	"Branches":      {"driver branch", []string{"Number"}},
-	"Toolkits":      {"CUDA", []string{"Version"}},
-	"Components":    {"parts of CUDA", []string{"CUDA"}},
-	"Arches":        {"capability", []string{"SM"}},
-	"CubinRules":    {"cubin rule", []string{"Cubin", "Device"}},
-	"Libraries":     {"library", []string{"Package", "Version", "Major", "Arch"}},
-	"Ptxas":         {"ptxas of triton", []string{"Triton", "Arch"}},
-	"Extensions":    {"extension", []string{"Package", "Version", "OS", "Arch", "CUDA", "TorchLabels", "Sdist"}},
-	"Conda":         {"conda", []string{"Channel", "Torch", "OS", "Arch", "CUDA", "Note"}},
-	"ROCm":          {"gfx target", []string{"Label", "GFX", "Torch"}},
-	"ForwardCompat": {"package of forward compatibility", []string{"Package"}},
-	"Backends":      {"backend", []string{"Label", "Torch", "OS", "Arch"}},
-	"Frameworks":    {"framework", []string{"Package", "Versions", "OS", "Arch", "CUDA"}},
-	"Distributions": {"distribution", []string{"IDs", "Versions"}},
+// tables yields the tables of a matrix beside its releases.
+func (m *Matrix) tables() iter.Seq2[reflect.StructField, reflect.Value] {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		v := reflect.ValueOf(m).Elem()
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if f.IsExported() && f.Type.Kind() == reflect.Slice && f.Name != "Releases" && !yield(f, v.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+// told is how a row of a table is called, and the fields that tell its rows apart: "driver floor:
+// Label". A table without such a tag has rows that only come and go.
+func told(table reflect.StructField) (name string, fields []string) {
+	name, list, _ := strings.Cut(table.Tag.Get("row"), ": ")
+	return name, strings.Fields(list)
 }
 
 // untold are fields that say where a row stands or comes from, not what it says.
@@ -64,13 +62,12 @@ func Diff(old, new *Matrix) []Change {
 	d := &differ{}
 	d.rows("Releases", releaseRows(old), releaseRows(new))
 	d.rows("Builds", buildRows(old), buildRows(new))
-	t := reflect.TypeFor[Matrix]()
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if !f.IsExported() || f.Type.Kind() != reflect.Slice || f.Name == "Releases" {
-			continue
-		}
-		d.rows(f.Name, tableRows(f.Name, reflect.ValueOf(*old).Field(i)), tableRows(f.Name, reflect.ValueOf(*new).Field(i)))
+	tables := map[string][]diffRow{}
+	for table, list := range old.tables() {
+		tables[table.Name] = tableRows(table, list)
+	}
+	for table, list := range new.tables() {
+		d.rows(table.Name, tables[table.Name], tableRows(table, list))
 	}
 	return d.changes
 }
@@ -98,20 +95,20 @@ func buildRows(m *Matrix) []diffRow {
 	return rows
 }
 
-func tableRows(table string, list reflect.Value) []diffRow {
+func tableRows(table reflect.StructField, list reflect.Value) []diffRow {
 	var rows []diffRow
-	k, known := rowKeys[table]
+	name, keys := told(table)
 	for i := range list.Len() {
 		v := list.Index(i)
-		words := []string{k.name}
-		for _, f := range k.fields {
+		words := []string{name}
+		for _, f := range keys {
 			if text := valueText(v.FieldByName(f)); text != "" && text != "false" {
 				words = append(words, text)
 			}
 		}
-		all := fieldTexts(v, k.fields)
-		if !known {
-			words, all = []string{strings.ToLower(strings.TrimSuffix(table, "s"))}, nil
+		all := fieldTexts(v, keys)
+		if name == "" {
+			words, all = []string{strings.ToLower(strings.TrimSuffix(table.Name, "s"))}, nil
 			for _, f := range fieldTexts(v, nil) {
 				words = append(words, f.text)
 			}

@@ -21,30 +21,30 @@ type Matrix struct {
 	index  index             // made by Load for the lookups
 	shared map[string]string // sources.yaml, while loading
 
-	Releases      []*Release // newest first
-	Floors        []Floor    // driver floor per CUDA family and platform
-	Branches      []Branch   // driver branches, newest first
-	Toolkits      []Toolkit  // CUDA toolkits, newest first
-	Components    []Components
-	Arches        []Arch // compute capabilities, lowest first
-	CubinRules    []CubinRule
-	Libraries     []Library // GPU libraries of the stack, as their wheels' bytes say
-	Ptxas         []Ptxas   // triton's assemblers
-	Extensions    []Extension
+	Releases      []*Release   // newest first
+	Floors        []Floor      `row:"driver floor: Label"`   // driver floor per CUDA family and platform
+	Branches      []Branch     `row:"driver branch: Number"` // driver branches, newest first
+	Toolkits      []Toolkit    `row:"CUDA: Version"`         // CUDA toolkits, newest first
+	Components    []Components `row:"parts of CUDA: CUDA"`
+	Arches        []Arch       `row:"capability: SM"` // compute capabilities, lowest first
+	CubinRules    []CubinRule  `row:"cubin rule: Cubin Device"`
+	Libraries     []Library    `row:"library: Package Version Major Arch"` // GPU libraries of the stack, as their wheels' bytes say
+	Ptxas         []Ptxas      `row:"ptxas of triton: Triton Arch"`        // triton's assemblers
+	Extensions    []Extension  `row:"extension: Package Version OS Arch CUDA TorchLabels Sdist"`
 	Defects       []Defect
-	Conda         []CondaBuild
+	Conda         []CondaBuild `row:"conda: Channel Torch OS Arch CUDA Note"`
 	VendorIndexes []VendorIndex
-	ForwardCompat []ForwardCompat
-	ROCm          []ROCmTarget // gfx targets of the ROCm builds
-	Sizes         []Size       // what installing a build takes
-	Commands      []CommandEra // how PyTorch wrote its install commands
-	Distributions []Distribution
-	Brackets      []Bracket // where support of a GPU begins and ends
+	ForwardCompat []ForwardCompat `row:"package of forward compatibility: Package"`
+	ROCm          []ROCmTarget    `row:"gfx target: Label GFX Torch"` // gfx targets of the ROCm builds
+	Sizes         []Size          // what installing a build takes
+	Commands      []CommandEra    // how PyTorch wrote its install commands
+	Distributions []Distribution  `row:"distribution: IDs Versions"`
+	Brackets      []Bracket       // where support of a GPU begins and ends
 
 	Needs      []Need      // what packages need and do not declare
-	Backends   []Backend   // floors of a backend above the wheel's own tag
+	Backends   []Backend   `row:"backend: Label Torch OS Arch"` // floors of a backend above the wheel's own tag
 	Files      []Files     // wheels of the default index, by package and version
-	Frameworks []Framework // tensorflow, jax, onnxruntime, cupy
+	Frameworks []Framework `row:"framework: Package Versions OS Arch CUDA"` // tensorflow, jax, onnxruntime, cupy
 	Elsewhere  []Elsewhere // wheels that the default index does not have
 	Removed    []Removed   // modules that torch's family has no more
 	Brings     []Brings    // packages that bring a framework, or a package with a need of torch

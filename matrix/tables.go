@@ -30,6 +30,13 @@ func readTables(s *source, data []byte, m *Matrix) {
 	readDrivers(r, rows, m)
 	readPackages(r, rows, m)
 	readBeside(r, rows, m)
+	for f, list := range m.tables() { // the others, whose rows stand for themselves
+		rows(keyOf(f.Name), func(o object) {
+			row := reflect.New(f.Type.Elem()).Elem()
+			r.fill(o, row)
+			list.Set(reflect.Append(list, row))
+		})
+	}
 	t.done()
 	r.done(o)
 	o.done()
@@ -38,29 +45,15 @@ func readTables(s *source, data []byte, m *Matrix) {
 type rowsFunc func(key string, f func(object))
 
 // table reads the rows of a table into the fields of T; each makes what one row stands for.
-func table[T any](r *rowReader, rows rowsFunc, key string, to *[]T, each ...func(object, T, func(T))) {
+func table[T any](r *rowReader, rows rowsFunc, key string, to *[]T, each func(object, T, func(T))) {
 	rows(key, func(o object) {
 		var row T
 		r.fill(o, reflect.ValueOf(&row).Elem())
-		add := func(x T) { *to = append(*to, x) }
-		for _, f := range each {
-			f(o, row, add)
-		}
-		if len(each) == 0 {
-			add(row)
-		}
+		each(o, row, func(x T) { *to = append(*to, x) })
 	})
 }
 
 func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
-	table(r, rows, "floors", &m.Floors)
-	table(r, rows, "toolkits", &m.Toolkits)
-	table(r, rows, "forward_compat", &m.ForwardCompat)
-	table(r, rows, "branches", &m.Branches)
-	table(r, rows, "arches", &m.Arches)
-	table(r, rows, "cubin_rules", &m.CubinRules)
-	table(r, rows, "brackets", &m.Brackets)
-	table(r, rows, "ptxas", &m.Ptxas)
 	table(r, rows, "components", &m.Components, func(o object, c Components, add func(Components)) {
 		c.Pins = map[string]string{}
 		for _, k := range coreLibraries[1:] {
@@ -86,11 +79,6 @@ func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
 }
 
 func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
-	table(r, rows, "defects", &m.Defects)
-	table(r, rows, "sizes", &m.Sizes)
-	table(r, rows, "distributions", &m.Distributions)
-	table(r, rows, "vendor_indexes", &m.VendorIndexes)
-	table(r, rows, "commands", &m.Commands)
 	table(r, rows, "conda", &m.Conda, func(o object, c CondaBuild, add func(CondaBuild)) {
 		c.PythonMin, c.PythonMax = o.pythonRange()
 		for _, c.Torch = range values(o, "torch", version.ParsePython) {
@@ -121,7 +109,7 @@ func (r *rowReader) fill(o object, row reflect.Value) {
 		case keys[f.Name] != "":
 			key = keys[f.Name]
 		default:
-			key = strings.ToLower(wordEnd().ReplaceAllString(f.Name, "${1}_${2}"))
+			key = keyOf(f.Name)
 		}
 		r.field(o, row.Field(i).Addr().Interface(), f, key, how == "quoted")
 	}
@@ -131,6 +119,8 @@ func (r *rowReader) fill(o object, row reflect.Value) {
 var keys = map[string]string{"Note": "notes", "Native": "cubins", "MacOS": "macos", "CuDNN": "cudnn"}
 
 var wordEnd = lazy.Regexp(`([a-z])([A-Z])`)
+
+func keyOf(name string) string { return strings.ToLower(wordEnd().ReplaceAllString(name, "${1}_${2}")) }
 
 // platformWords are what a system and its processor may be called.
 var platformWords = map[string][]string{"OS": {"linux", "windows", "macos"}, "Arch": {"x86_64", "aarch64", "arm64"}}

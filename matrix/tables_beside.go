@@ -10,10 +10,6 @@ import (
 
 // readBeside reads the tables of packages beside torch.
 func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
-	table(r, rows, "brings", &m.Brings)
-	table(r, rows, "removed", &m.Removed)
-	table(r, rows, "backends", &m.Backends)
-	table(r, rows, "known", &m.Known)
 	table(r, rows, "needs", &m.Needs, func(o object, n Need, add func(Need)) {
 		for _, n.Package = range o.words("package") {
 			add(n)

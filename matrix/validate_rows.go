@@ -23,8 +23,10 @@ func sourceOf(row reflect.Value) string { return row.FieldByName("Source").Strin
 
 // twice reports rows that nothing tells apart from another one.
 func (c *checker) twice() {
-	for table := range rowKeys {
-		list := reflect.ValueOf(*c.m).FieldByName(table)
+	for table, list := range c.m.tables() {
+		if _, keys := told(table); keys == nil {
+			continue
+		}
 		seen := map[string]string{}
 		for i, r := range tableRows(table, list) {
 			place := sourceOf(list.Index(i))
