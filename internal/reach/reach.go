@@ -35,7 +35,7 @@ func (e *Error) Error() string { return e.Text }
 func (e *Error) Unwrap() error { return e.Err }
 
 // NetworkHint is what to see to where no proxy is named.
-const NetworkHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY, which envfix passes on"
+const NetworkHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY and HTTP_PROXY, which envfix passes on"
 
 // Index opens a connection to the server of an index, through the proxy before it where
 // there is one, and says what keeps it from that; nil where nothing does. What is neither a

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,6 +56,17 @@ func TestThreat03HostileEnvironment(t *testing.T) {
 	for _, want := range []string{"PIP_CONFIG_FILE=/dev/null", "UV_NO_CONFIG=1", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("a child lacks %s:\n%s", want, out.String())
+		}
+	}
+}
+
+// A proxy that is named in capitals alone reaches apt and curl, which read http_proxy in
+// small letters; what is set in small letters stays as it is, an empty one too.
+func TestProxyNames(t *testing.T) {
+	env := Environment([]string{"http_proxy=", "HTTP_PROXY=http://a:1", "HTTPS_PROXY=http://b:2", "NO_PROXY=c", "no_proxy=d"}, nil)
+	for _, want := range []string{"http_proxy=", "HTTP_PROXY=http://a:1", "https_proxy=http://b:2", "no_proxy=d", "NO_PROXY=c"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("%s is not among %q", want, env)
 		}
 	}
 }

@@ -40,6 +40,10 @@ func Environment(ours []string, extra map[string]string) []string {
 		if slices.Contains(allowed, k) || strings.HasPrefix(k, "LC_") {
 			env[k] = v
 		}
+		// apt and curl know http_proxy in small letters alone
+		if _, set := env[strings.ToLower(k)]; !set && strings.HasSuffix(k, "_PROXY") && slices.Contains(allowed, k) {
+			env[strings.ToLower(k)] = v
+		}
 		// pip's own name for the bundle, which --isolated makes it ignore
 		if k == "PIP_CERT" && env["REQUESTS_CA_BUNDLE"] == "" {
 			env["REQUESTS_CA_BUNDLE"] = v
