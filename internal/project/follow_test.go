@@ -158,7 +158,13 @@ func TestInstallProject(t *testing.T) {
 		"computed":          {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\ndynamic = [\"version\"]\ndependencies = [\"torch\"]\n"}, plan.Target{}, true, ""},
 		"no build":          {map[string]string{"requirements.txt": "torch\n"}, plan.Target{}, false, ""},
 		"builds with torch": {map[string]string{"pyproject.toml": "[build-system]\nrequires = [\"setuptools\", \"torch\"]\n[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"torch\"]\n"}, plan.Target{}, false, "to build it takes torch"},
-		"asks for more": {map[string]string{"requirements.txt": "torch\n", "pyproject.toml": builds + "[project]\nname = \"x\"\ndependencies = [\"rich\"]\n"},
+		"asks for more": {map[string]string{"requirements.txt": "torch\n", "pyproject.toml": builds + "[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"rich\"]\n"},
+			plan.Target{}, true, ""},
+		"asks for more, and builds with torch": {map[string]string{"requirements.txt": "torch\n", "setup.py": "import torch\nfrom setuptools import setup\nsetup(name='x', install_requires=['rich'])\n"},
+			plan.Target{}, false, "to build it takes torch"},
+		"asks for more, and by hash": {map[string]string{"requirements.txt": "torch==2.7.1 --hash=sha256:" + strings.Repeat("0", 64) + "\n",
+			"setup.py": "from setuptools import setup\nsetup(name='x', version='1', install_requires=['rich'])\n"}, plan.Target{}, false, ""},
+		"asks for more than conda's list": {map[string]string{"environment.yml": "dependencies:\n- pytorch\n", "setup.py": "from setuptools import setup\nsetup(name='x', version='1', install_requires=['rich'])\n"},
 			plan.Target{}, false, ""},
 	} {
 		w, dir := &Wish{}, tree(t, tt.files)
@@ -171,6 +177,21 @@ func TestInstallProject(t *testing.T) {
 		if said := strings.Join(w.Said, "\n"); (tt.said == "") != (said == "") || !strings.Contains(said, tt.said) {
 			t.Errorf("%s: %q", name, said)
 		}
+	}
+}
+
+// What a project's packaging asks for beyond the list that is followed is asked for with it,
+// as `pip install -e .` would, and is no import that nothing declares.
+func TestPackagingBesideList(t *testing.T) {
+	w := &Wish{}
+	dir := tree(t, map[string]string{"requirements.txt": "torch==2.7.1\ntqdm>4\n", "src/x/__init__.py": "import dotenv, torch\n",
+		"setup.py": "from setuptools import setup\nsetup(name='x', version='1', python_requires='>=3.9', install_requires=['tqdm', 'python-dotenv>1', 'rich'])\n"})
+	if err := w.Follow(dir, &plan.Target{}, false); err != nil {
+		t.Fatal(err)
+	}
+	names := text.Each(w.Undeclared, func(u undeclared) string { return u.Name })
+	if got := strings.Join(asks(t, w), " "); got != "torch==2.7.1 tqdm>4 python-dotenv>1 rich" || w.Read != "requirements.txt, setup.py (Python >=3.9)" || slices.Contains(names, "dotenv") {
+		t.Errorf("asks for %s, read %s, undeclared %v", got, w.Read, names)
 	}
 }
 

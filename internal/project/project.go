@@ -45,6 +45,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	}
 	document := installed(dir)
 	documented := w.followDocument(dir, followed, document)
+	installs := w.installProject(dir, followed, t, elsewhere)
 	if followed != "" || documented != "" {
 		w.imports(dir, followed, t)
 	}
@@ -57,9 +58,9 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	case !DemandsItself(w.Manager):
 		w.Files = append(w.Files, filepath.Join(dir, followed)+w.Extras)
 	}
-	w.Read = strings.Replace(whatWasRead(dir, followed, documented, w.Lock), followed, followed+w.Extras, 1)
+	w.Read = strings.Replace(w.whatWasRead(dir, followed, documented), followed, followed+w.Extras, 1)
 	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), missingModules(dir))
-	return w.installProject(dir, followed, t, elsewhere)
+	return installs
 }
 
 // Extras tells a folder from the extras of its project, as pip takes them: `.[dev]`.
@@ -108,8 +109,8 @@ func (w *Wish) followOwnLock(dir string) (followed string) {
 	return FirstWish(dir)
 }
 
-// installProject has the project installed where it says how it is built and all that it then
-// requires is in the file that is followed.
+// installProject has the project installed where it says how it is built, with what its
+// packaging requires beyond the list that is followed, as pip would.
 func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bool) error {
 	m, _ := managers.Find(w.Manager)
 	asked, err := Read(filepath.Join(dir, followed) + w.Extras)
@@ -122,21 +123,21 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(p.Requirements, func(q pep508.Requirement) bool { return !asked.Asks(q.Name) }) {
-			return nil
-		}
+		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Requirements, func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
 		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
 	}
 	switch {
-	case !whole.Builds:
+	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
 	case whole.Unversioned:
 		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
 	case whole.TorchBuild:
+		w.documented = append(w.documented, whole.Requirements...)
 		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
 			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
 	default:
+		w.documented = append(w.documented, whole.Requirements...)
 		t.Editable = cmp.Or(w.Home, dir)
-		t.Imported = append(ownPackages(dir), t.Imported...)
+		t.Imported = append(t.Imported, ownPackages(dir)...)
 		if !elsewhere {
 			t.Editable, err = filepath.Abs(t.Editable)
 		}
@@ -242,7 +243,8 @@ func namedBy(dir, followed string) (nested []string) {
 
 // whatWasRead says which files of a project were read, and which lie there and were not
 // followed, with why.
-func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) string {
+func (w *Wish) whatWasRead(dir, followed, documented string) string {
+	own := w.Lock
 	said := followed + say.With(", ", documented, "")
 	if documented == "" && own != nil {
 		said += ", " + own.Name
@@ -252,8 +254,9 @@ func whatWasRead(dir, followed, documented string, own *pyproject.OwnLock) strin
 	said += say.With(", ", strings.Join(say.Few(nested, 6, "%d more"), ", "), "")
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
 		if name != followed && IsFile(filepath.Join(dir, name)) && !slices.Contains(nested, name) {
-			if python := pythonOf(dir, name); python != "" {
-				said += ", " + name + " (Python " + python + ")"
+			followedToo := slices.ContainsFunc(w.documented, func(q pep508.Requirement) bool { return strings.HasPrefix(q.From, filepath.Join(dir, name)+":") })
+			if python := pythonOf(dir, name); python != "" || followedToo {
+				said += ", " + name + say.With(" (Python ", python, ")")
 			} else {
 				left = append(left, name)
 			}
