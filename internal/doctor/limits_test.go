@@ -37,6 +37,11 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
+	for _, r := range know.Embedded().Rules {
+		if id, asked := strings.CutPrefix(r.Each, "limit "); asked {
+			used[id] = true
+		}
+	}
 	for id, l := range know.Embedded().Limits {
 		if !used[id] || l.Source == "" {
 			t.Errorf("%s is used nowhere, or has no source", id)

@@ -21,7 +21,7 @@ import (
 
 // ofMachines are the rules of what only a machine itself tells, in rooms that look at text
 // too.
-var ofMachines = []string{"driver.noTorch", "packages.notebooks", "evidence.AfterRows", "evidence.LastRows"}
+var ofMachines = []string{"packages.notebooks", "evidence.AfterRows", "evidence.LastRows"}
 
 // ruleName is a rule's function with its room: driver.unserved.
 func ruleName(r evidence.Rule) string {
@@ -65,7 +65,7 @@ func TestRules(t *testing.T) {
 	for _, u := range uses { // TestUse
 		seen[u.check] = true
 	}
-	for _, id := range []string{"ACC020", "DRV022", "DRV003", "CTR005", "MG003", "MG004", "MG005", "PY013", "PY014", "PY044", "MG002", "ACC014", "ACC024", "MG011", "GPU003", "GPU004", "LD005", "CTR008", "CTR012", "CTR013", "CTR017", "DRV002", "GPU002"} { // TestRunning, TestLive, TestEmptyContainer, TestMessageChecks, TestAround, TestUnread
+	for _, id := range []string{"ACC020", "DRV022", "DRV003", "CTR005", "MG003", "MG004", "MG005", "PY013", "PY014", "PY044", "MG002", "ACC014", "ACC024", "MG011", "GPU003", "GPU004", "LD005", "CTR008", "CTR012", "CTR013", "CTR017", "DRV002", "GPU002", "PY002"} { // TestRunning, TestLive, TestEmptyContainer, TestMessageChecks, TestAround, TestUnread
 		seen[id] = true
 	}
 	for _, r := range know.Embedded().Rules {

@@ -216,21 +216,3 @@ func missingGPU(e *evidence.Evidence, out *evidence.Findings) {
 	out.Find("DRV014", evidence.Strong, e.From.Bus, e.From.GPU).
 		Says("lspci lists %d GPUs of one kind and nvidia-smi %d of them", len(e.Bus), n)
 }
-
-// noPeers: some series of GeForce have no peer access at all, so no setting of the machine
-// is in the way.
-func noPeers(e *evidence.Evidence, out *evidence.Findings) {
-	s, ok := e.Has("p2p-disable", "cuda-ipc")
-	if !ok || !strings.Contains(s.Text, "peer access is not supported") {
-		return
-	}
-	for _, g := range e.Machine.GPUs {
-		for _, series := range e.Limit("geforce-without-peers").Values {
-			if strings.Contains(g.Name, series) {
-				out.Find("MG006", evidence.Likely, s, e.From.GPU).
-					Says("GeForce %s GPUs cannot reach each other's memory", series)
-				return
-			}
-		}
-	}
-}

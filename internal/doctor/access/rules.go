@@ -7,7 +7,6 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC001"}, Find: visibleDevices},
 	{Checks: []string{"ACC001"}, Find: hiddenElsewhere},
-	{Checks: []string{"MG006"}, Find: noPeers},
 	{Checks: []string{"DRV014"}, Find: missingGPU},
 	{Checks: []string{"ACC001"}, Find: moreProcesses},
 	{Checks: []string{"ACC003"}, Find: lateVariable},

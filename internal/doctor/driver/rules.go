@@ -10,7 +10,6 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"DRV004"}, Find: driverHalves},
 	{Checks: []string{"DRV011"}, After: twoDrivers},
 	{Checks: []string{"DRV006"}, After: newerDriver},
-	{Checks: []string{"PY002"}, Find: noTorch},
 	{Checks: []string{"DRV005"}, Find: saidFloor},
 	{Checks: []string{"DRV005"}, After: newerPackage},
 }

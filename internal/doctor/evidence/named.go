@@ -41,6 +41,9 @@ var named = map[string]func(r *row, of []string) any{
 		}
 		return false
 	},
+	"item":          func(r *row, _ []string) any { return r.item },
+	"limit":         func(r *row, of []string) any { return r.e.Limit(of[0]).Values },
+	"decision":      func(r *row, _ []string) any { return r.e.Fit.Here().Decision },
 	"found":         func(r *row, of []string) any { return len(r.found.Of(of...)) > 0 },
 	"quiet":         func(r *row, _ []string) any { return r.found.Quiet() },
 	"visible":       func(r *row, _ []string) any { return len(r.e.GPU().Visible()) > 0 },

@@ -54,7 +54,8 @@ func rowsAfter(what string, e *Evidence, found Found, out *Findings) {
 func (r *row) ofEach(out *Findings) {
 	items := []any{nil}
 	if r.Each != "" {
-		items = known(r.facts(r.Each, nil))
+		words := strings.Fields(r.Each)
+		items = known(r.facts(words[0], words[1:]))
 	}
 	for _, r.item = range items {
 		if r.ask(out) && r.First {
@@ -114,7 +115,7 @@ func (r *row) say(f *Finding) {
 	}
 	ways := r.said(r.Fix, len(r.Fix))
 	if f.Do(ways...); r.Unset != "" {
-		r.e.Repair().Unset(f, r.Unset, ways...)
+		r.e.Repair().Unset(f, r.filled(r.Unset), ways...)
 	}
 	if r.Places != nil {
 		f.In(r.Places)
@@ -204,7 +205,10 @@ func (r *row) facts(name string, of []string) []any {
 		return []any{r.shaped(name, of[0], of[1:])}
 	}
 	if read := named[name]; read != nil {
-		return []any{read(r, of)}
+		return fields(reflect.ValueOf(read(r, of)), nil)
+	}
+	if strings.Contains(name, "{") {
+		name = r.filled(name)
 	}
 	way := strings.Split(name, ".")
 	for _, part := range []any{&r.e.GPUs, &r.e.Environment, r.e.Case} { // what is embedded first: reflect is slow to look into it
@@ -227,6 +231,8 @@ func saidAt(at read.Evidence, ok bool) any {
 func fields(v reflect.Value, way []string) (out []any) {
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil():
+	case v.Kind() == reflect.Pointer && len(way) == 0 && v.Elem().Kind() == reflect.Struct:
+		return []any{v.Interface()} // that it was looked at, whatever was found
 	case v.Kind() == reflect.Pointer:
 		return fields(v.Elem(), way)
 	case v.Kind() == reflect.Slice:
@@ -246,7 +252,7 @@ func fields(v reflect.Value, way []string) (out []any) {
 }
 
 // slot is the name of a fact in a text, or the number of what an expression captured.
-var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+|\d|torch-named|gpu-name|host|host-way|old-gpu|kernel-built|` +
+var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+(?:\{\d\})?|\d|item|torch-named|gpu-name|host|host-way|old-gpu|kernel-built|` +
 	`python-minor|python-minor-flag|python-program|python-active|gpu-memory|` +
 	`(?:package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
 

@@ -49,7 +49,7 @@ type Term struct {
 	Not, Maybe bool // it must not be so; it need not be so
 	Fact       string
 	Of         []string // what it is asked of: the ids of messages
-	Op         string   // "=" one of the words of Value, "~" its expression, "<" a lesser number that is known, "" anything
+	Op         string   // "=" one of the words of Value, "~" its expression, "has" its text, "<" a lesser number that is known, "" anything
 	Value      string
 
 	once sync.Once
@@ -63,6 +63,8 @@ func (t *Term) Admits(text, value string) bool {
 		return slices.Contains(strings.Fields(value), text)
 	case "~":
 		return t.expression().MatchString(text)
+	case "has":
+		return value != "" && strings.Contains(text, value)
 	case "<":
 		n, err := strconv.ParseInt(text, 10, 64)
 		most, _ := strconv.ParseInt(value, 10, 64)
@@ -98,7 +100,7 @@ func termsOf(conditions []string) (all [][]*Term, err error) {
 			t := &Term{}
 			s, t.Not = strings.CutPrefix(s, "not ")
 			s, t.Maybe = strings.CutPrefix(s, "maybe ")
-			for _, op := range []string{" = ", " ~ ", " < "} {
+			for _, op := range []string{" = ", " ~ ", " < ", " has "} {
 				if fact, value, ok := strings.Cut(s, op); ok {
 					s, t.Op, t.Value = fact, strings.TrimSpace(op), value
 				}

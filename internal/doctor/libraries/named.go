@@ -78,18 +78,3 @@ func olderNVRTC(e *evidence.Evidence, out *evidence.Findings) {
 		}
 	}
 }
-
-// listedGFX: torch's own list of architectures leaves the GPU out.
-func listedGFX(e *evidence.Evidence, out *evidence.Findings) {
-	said := e.From.GFXList
-	if said.IsZero() {
-		return
-	}
-	for _, g := range e.Machine.GPUs {
-		if g.GFX != "" && !strings.Contains(said.Text, g.GFX) {
-			out.Find("ROC001", evidence.Proven, said, e.From.GFX).
-				Says("torch has kernels for other architectures, none for %s", g.GFX)
-			return
-		}
-	}
-}

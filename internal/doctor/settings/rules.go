@@ -5,7 +5,6 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC023"}, OnFiles: true, Find: allocOptions},
-	{Checks: []string{"LD005"}, Find: gonePath},
 	{Checks: []string{"ACC025"}, Find: noSuchValue},
 	{Checks: []string{"PY021"}, OnFiles: true, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},

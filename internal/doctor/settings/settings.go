@@ -34,27 +34,6 @@ func allocOptions(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// gonePath: what compiles looks there, and only there.
-func gonePath(e *evidence.Evidence, out *evidence.Findings) {
-	if e.Pasted || e.Files == nil || e.Files.Dir == "" {
-		return
-	}
-	for _, note := range e.Files.Notes {
-		name, gone := strings.CutSuffix(note, " is not there")
-		if !gone || name == "VIRTUAL_ENV" || name == "CONDA_PREFIX" {
-			continue
-		}
-		f := out.Find("LD005", evidence.Weak, e.From.Env[name]).
-			Says("%s is %s, which is not there: torch computes without it, and what compiles for the GPU fails (torch.compile, extensions)", name, e.Machine.Env[name]).
-			As(evidence.Warning)
-		var ways []string
-		if len(e.Machine.Toolkits) > 0 && strings.HasPrefix(name, "CUDA_") {
-			ways = append(ways, "`export "+name+"="+e.Machine.Toolkits[0].Path+"`, the toolkit that is here")
-		}
-		e.Repair().Unset(f, name, ways...)
-	}
-}
-
 // ofFunction is what of a list is for one collective operation.
 var ofFunction = lazy.Regexp(`(?i)\b(?:all|broadcast|reduce)\w*:`)
 
