@@ -22,10 +22,10 @@ type Class struct {
 	Text     string
 	Says     []string // fuller than the text: the first of which the line fills every slot is told in its place
 	Fix      []string
-	Names    []string // of enumerations, without the library's prefix; a "*" at the end stands for the rest
+	Names    words    // of enumerations, without the library's prefix; a "*" at the end stands for the rest
 	Forms    []string // expressions of a sentence that is known to be a program's message
 	Alone    bool     // its forms say enough where nobody knows who prints the line
-	Kinds    []string // of exception, where no form of this or an earlier class fits
+	Kinds    words    // of exception, where no form of this or an earlier class fits
 	Soft     bool     // of warnings alone
 	Hard     bool     // never of warnings
 	Question bool     // what somebody asks, in words of their own
@@ -58,11 +58,8 @@ func (c *Class) allows(line string) bool {
 	return c.needs.MatchString(line) && (c.none == nil || !c.none.MatchString(line))
 }
 
-func (k *Knowledge) addClass(r record) error {
-	c := &Class{ID: r.one("id"), Cause: cmp.Or(r.one("cause"), "none"), Text: r.one("text"), Says: r.keys["says"], Fix: r.keys["fix"], Names: strings.Fields(r.one("names")),
-		Forms: r.keys["forms"], Alone: r.one("alone") == "true", Kinds: strings.Fields(r.one("kinds")), Where: r.one("where"), Warns: r.one("warns") == "true",
-		Question: r.one("question") == "true", Harmless: r.one("harmless") == "true", Foreign: r.one("foreign") == "true",
-		Soft: r.one("soft") == "true", Hard: r.one("hard") == "true", Needs: r.one("needs"), None: r.one("none")}
+func (k *Knowledge) addClass(_ record, c *Class) error {
+	c.Cause = cmp.Or(c.Cause, "none")
 	if c.ID == "" || c.Text == "" || !k.cause(c.Cause) || slices.ContainsFunc(k.Classes, func(o *Class) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("%q is not a class, has no cause of the vocabulary, or is there twice", c.ID)
 	}

@@ -8,23 +8,7 @@ import (
 
 	"envfix/data"
 	"envfix/internal/compiled"
-	"envfix/internal/text"
 )
-
-// form is a Knowledge as it is compiled.
-type form struct {
-	Checks   []*Check
-	Messages []*Message
-	Clues    []*Clue
-	Causes   Graph
-	Xids     map[int]*Xid
-	Limits   map[string]*Limit
-	Classes  []*Class
-	Rules    []*Rule
-	Readers  []*Reader
-	Faults   []*Fault
-	Index    Index
-}
 
 // Compile returns the compiled form of the knowledge in these files, with an index
 // for a scan that asks for the expressions of readers of facts as well.
@@ -33,18 +17,16 @@ func Compile(fsys fs.FS) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := form{Messages: k.Messages, Clues: k.Clues, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Classes: k.Classes, Rules: k.Rules,
-		Readers: k.Readers, Faults: k.Faults, Index: newIndex(newScanner(k).expressions())}
-	f.Checks = append(f.Checks, text.Each(k.Order, func(id string) *Check { return k.Checks[id] })...)
+	k.Index = newIndex(newScanner(k).expressions())
 	sum := sha256.New()
-	for _, kind := range kinds {
+	for _, kind := range kinds() {
 		text, err := fs.ReadFile(fsys, kind.file)
 		if err != nil {
 			return nil, err
 		}
 		sum.Write(text)
 	}
-	return compiled.Encode(f, [32]byte(sum.Sum(nil))), nil
+	return compiled.Encode(k, [32]byte(sum.Sum(nil))), nil
 }
 
 // CompileCatalogue returns the compiled form of data/catalogue.txt.
@@ -86,15 +68,7 @@ func Embedded() *Knowledge {
 // Decode reads a compiled form, which this program's [Compile] made. Its error says
 // that it is damaged or another program's.
 func Decode(blob string) (*Knowledge, error) {
-	var f form
-	if err := compiled.Decode(blob, &f); err != nil {
-		return nil, err
-	}
-	k := &Knowledge{Checks: make(map[string]*Check, len(f.Checks)), Messages: f.Messages, Clues: f.Clues,
-		Causes: f.Causes, Xids: f.Xids, Limits: f.Limits, Classes: f.Classes, Rules: f.Rules, Readers: f.Readers, Faults: f.Faults, index: f.Index}
-	for _, c := range f.Checks {
-		k.Checks[c.ID] = c
-		k.Order = append(k.Order, c.ID)
-	}
-	return k, nil
+	var k *Knowledge
+	err := compiled.Decode(blob, &k)
+	return k, err
 }

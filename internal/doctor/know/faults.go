@@ -3,7 +3,6 @@ package know
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"envfix/internal/xslices"
@@ -17,16 +16,7 @@ type Fault struct {
 	Exit, Again int
 }
 
-func (k *Knowledge) addFault(r record) error {
-	f := &Fault{Words: r.keys["words"], What: r.one("what"), Hint: r.one("hint")}
-	for key, n := range map[string]*int{"exit": &f.Exit, "again": &f.Again} {
-		if text := r.one(key); text != "" {
-			*n, _ = strconv.Atoi(text) // 0 is refused
-			if *n <= 0 {
-				return fmt.Errorf("%s is no number", key)
-			}
-		}
-	}
+func (k *Knowledge) addFault(_ record, f *Fault) error {
 	if len(f.Words) == 0 || slices.ContainsFunc(f.Words, func(w string) bool { return w == "" || w != strings.ToLower(w) }) {
 		return fmt.Errorf("%q: words are what the lines hold, in lower case", f.Words)
 	}

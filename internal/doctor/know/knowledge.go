@@ -5,7 +5,6 @@
 package know
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -23,9 +22,9 @@ type Check struct {
 	Severity Severity
 	Text     string
 	Fix      []string
-	Places   map[string][]string // the way out on windows, macos, wsl and in a container, where it is another
+	Places   map[string][]string `key:"fix-"` // the way out on windows, macos, wsl and in a container, where it is another
 	Guard    string              // what it must not be mistaken for
-	Over     []string            // checks that it is the reason of, whatever their cause, where it is more than a symptom
+	Over     []string            `key:"explains"` // checks that it is the reason of, whatever their cause, where it is more than a symptom
 	Source   string
 }
 
@@ -46,8 +45,8 @@ type Message struct {
 	Cause   string
 	Text    string // what is wrong; "" as the first check says it
 	Fix     []string
-	Places  map[string][]string // the way out by place, where it is another, as of a Check
-	Over    []string            // checks that it is the reason of
+	Places  map[string][]string `key:"fix-"`     // the way out by place, where it is another, as of a Check
+	Over    []string            `key:"explains"` // checks that it is the reason of
 	Symptom bool                // it names what happened, not why
 	Pattern string
 	Example string
@@ -71,11 +70,11 @@ type Clue struct {
 	ID     string
 	Checks []string
 	Cause  string
-	Text   string   // "": that of the check
-	Fix    []string // nil: that of the check
-	Places map[string][]string
-	Weak   bool     // only where nothing else says why
-	Over   []string // checks that it is the reason of
+	Text   string              // "": that of the check
+	Fix    []string            // nil: that of the check
+	Places map[string][]string `key:"fix-"`
+	Weak   bool                // only where nothing else says why
+	Over   []string            `key:"explains"` // checks that it is the reason of
 	All    []string
 	None   []string
 }
@@ -120,40 +119,56 @@ type Knowledge struct {
 	Rules    []*Rule
 	Readers  []*Reader
 	Faults   []*Fault   // of installers
-	Printed  *Catalogue // what programs print; nil in the form without it
+	Printed  *Catalogue `compiled:"-"` // what programs print; nil in the form without it
+	Index    Index      // of the compiled knowledge
 
-	index   Index // of the compiled knowledge
 	made    sync.Once
 	scanner *Scanner
 }
 
-// kinds are the files of data/ that hold the knowledge, in the order in which one names what
-// is in another: the keys that a record may have, and what takes it in.
-var kinds = []struct {
-	file, keys string
-	add        func(*Knowledge, record) error
-}{
-	{"causes.yaml", "id explains mended", (*Knowledge).addCause},
-	{"checks.yaml", "id group cause severity text fix explains guard source", (*Knowledge).addCheck},
-	{"messages.yaml", "id program checks cause text fix explains symptom pattern example counter source", (*Knowledge).addMessage},
-	{"clues.yaml", "id checks cause text fix weak explains all none", (*Knowledge).addClue},
-	{"xids.yaml", "ids check severity text fix source", (*Knowledge).addXid},
-	{"limits.yaml", "id torch value values note source", (*Knowledge).addLimit},
-	{"rules_torch.yaml", ofRule, (*Knowledge).addRule},
-	{"rules_machine.yaml", ofRule, (*Knowledge).addRule},
-	{"rules_containers.yaml", ofRule, (*Knowledge).addRule},
-	{"rules_environment.yaml", ofRule, (*Knowledge).addRule},
-	{"rules_around.yaml", ofRule, (*Knowledge).addRule},
-	{"readers_torch.yaml", ofReader, (*Knowledge).addReader},
-	{"readers_around.yaml", ofReader, (*Knowledge).addReader},
-	{"installers.yaml", "words what hint exit again", (*Knowledge).addFault},
-	{"classes.yaml", "id cause text says fix names forms alone kinds where warns question harmless foreign soft hard needs none", (*Knowledge).addClass},
+// A kind is one file of data/: what takes in a record of it.
+type kind struct {
+	file string
+	add  func(*Knowledge, record) error
+}
+
+// kindOf is a file whose records each fill a T; own are the keys that add reads itself.
+func kindOf[T any](file string, add func(*Knowledge, record, *T) error, own ...string) kind {
+	return kind{file, func(k *Knowledge, r record) error {
+		x := new(T)
+		if err := r.fill(x, own...); err != nil {
+			return err
+		}
+		return add(k, r, x)
+	}}
+}
+
+// kinds are the files that hold the knowledge, in the order in which one names what is in
+// another.
+func kinds() []kind {
+	return []kind{
+		kindOf("causes.yaml", (*Knowledge).addCause, "id"),
+		kindOf("checks.yaml", (*Knowledge).addCheck),
+		kindOf("messages.yaml", (*Knowledge).addMessage),
+		kindOf("clues.yaml", (*Knowledge).addClue),
+		kindOf("xids.yaml", (*Knowledge).addXid, "ids"),
+		kindOf("limits.yaml", (*Knowledge).addLimit, "id", "note"),
+		kindOf("rules_torch.yaml", (*Knowledge).addRule),
+		kindOf("rules_machine.yaml", (*Knowledge).addRule),
+		kindOf("rules_containers.yaml", (*Knowledge).addRule),
+		kindOf("rules_environment.yaml", (*Knowledge).addRule),
+		kindOf("rules_around.yaml", (*Knowledge).addRule),
+		kindOf("readers_torch.yaml", (*Knowledge).addReader),
+		kindOf("readers_around.yaml", (*Knowledge).addReader),
+		kindOf("installers.yaml", (*Knowledge).addFault),
+		kindOf("classes.yaml", (*Knowledge).addClass),
+	}
 }
 
 // Load reads the files, as people write them. Its error names the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
 	k := &Knowledge{Checks: map[string]*Check{}, Causes: Graph{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
-	for _, kind := range kinds {
+	for _, kind := range kinds() {
 		text, err := fs.ReadFile(fsys, kind.file)
 		if err != nil {
 			return nil, err
@@ -163,7 +178,7 @@ func Load(fsys fs.FS) (*Knowledge, error) {
 			return nil, fmt.Errorf("%s: %w", kind.file, err)
 		}
 		for _, r := range records {
-			if err := cmp.Or(known(r, strings.Fields(kind.keys)), kind.add(k, r)); err != nil {
+			if err := kind.add(k, r); err != nil {
 				return nil, fmt.Errorf("%s: line %d: %w", kind.file, r.line, err)
 			}
 		}
@@ -171,16 +186,15 @@ func Load(fsys fs.FS) (*Knowledge, error) {
 	return k, nil
 }
 
-func (k *Knowledge) addCause(r record) error {
+func (k *Knowledge) addCause(r record, c *Cause) error {
 	id := r.one("id")
 	if _, twice := k.Causes[id]; twice || id == "" || id == "none" {
 		return fmt.Errorf("%q is not a cause, or there twice", id)
 	}
-	c := Cause{Explains: r.keys["explains"], Mended: r.one("mended")}
 	if c.Mended != "" && c.Mended != Choice && c.Mended != Files {
 		return fmt.Errorf("%q: %s is no way of mending", id, c.Mended)
 	}
-	k.Causes[id] = c
+	k.Causes[id] = *c
 	return nil
 }
 
@@ -190,10 +204,8 @@ func (k *Knowledge) cause(word string) bool {
 	return known || word == "none"
 }
 
-func (k *Knowledge) addCheck(r record) error {
-	c := &Check{ID: r.one("id"), Group: r.one("group"), Cause: r.one("cause"), Text: r.one("text"),
-		Fix: r.keys["fix"], Places: r.places(), Over: r.keys["explains"], Guard: r.one("guard"), Source: r.one("source")}
-	if !c.Severity.Parse(r.one("severity")) || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
+func (k *Knowledge) addCheck(r record, c *Check) error {
+	if r.keys["severity"] == nil || c.ID == "" || !k.cause(c.Cause) || k.Checks[c.ID] != nil {
 		return fmt.Errorf("%q is not a check, or there twice", c.ID)
 	}
 	k.Checks[c.ID] = c
@@ -201,9 +213,7 @@ func (k *Knowledge) addCheck(r record) error {
 	return nil
 }
 
-func (k *Knowledge) addMessage(r record) error {
-	m := &Message{ID: r.one("id"), Program: r.one("program"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Fix: r.keys["fix"], Places: r.places(),
-		Over: r.keys["explains"], Symptom: r.one("symptom") == "true", Pattern: strings.Join(r.keys["pattern"], "|"), Example: r.one("example"), Counter: r.one("counter"), Source: r.one("source")}
+func (k *Knowledge) addMessage(_ record, m *Message) error {
 	if m.ID == "" || m.Pattern == "" || slices.ContainsFunc(k.Messages, func(o *Message) bool { return o.ID == m.ID }) {
 		return fmt.Errorf("%q is not a message, or there twice", m.ID)
 	}
@@ -214,13 +224,10 @@ func (k *Knowledge) addMessage(r record) error {
 	return nil
 }
 
-func (k *Knowledge) addClue(r record) error {
-	c := &Clue{ID: r.one("id"), Checks: r.keys["checks"], Cause: r.one("cause"), Text: r.one("text"), Weak: r.one("weak") == "true",
-		Over: r.keys["explains"], All: r.keys["all"], None: r.keys["none"]}
+func (k *Knowledge) addClue(_ record, c *Clue) error {
 	if c.ID == "" || len(c.All) == 0 {
 		return fmt.Errorf("%q is not a clue", c.ID)
 	}
-	c.Fix, c.Places = r.keys["fix"], r.places()
 	if err := k.inherit(c.Checks, &c.Cause, &c.Fix, &c.Places); err != nil {
 		return err
 	}
@@ -249,17 +256,6 @@ func (k *Knowledge) inherit(checks []string, cause *string, fix *[]string, place
 		*fix = k.Checks[checks[0]].Fix
 		if *places == nil {
 			*places = k.Checks[checks[0]].Places
-		}
-	}
-	return nil
-}
-
-// known refuses keys of a record that nothing reads.
-func known(r record, keys []string) error {
-	for k := range r.keys {
-		place, of := strings.CutPrefix(k, "fix-")
-		if (!of || !slices.Contains(places, place) || !slices.Contains(keys, "fix")) && !slices.Contains(keys, k) {
-			return fmt.Errorf("unknown key %s", k)
 		}
 	}
 	return nil

@@ -10,16 +10,14 @@ import (
 
 // A Limit is one fact that rules compare with; limits.yaml says what each means.
 type Limit struct {
-	Torch  version.Python
+	Torch  version.Python // zero: the limit is of another kind
 	Value  string
 	Values []string
 	Source string
 }
 
-func (k *Knowledge) addLimit(r record) error {
+func (k *Knowledge) addLimit(r record, l *Limit) error {
 	id := r.one("id")
-	torch, _ := version.ParsePython(r.one("torch")) // zero: the limit is of another kind
-	l := &Limit{Torch: torch, Value: r.one("value"), Values: r.keys["values"], Source: r.one("source")}
 	if id == "" || k.Limits[id] != nil || l.Source == "" || l.Torch.IsZero() && len(l.Values) == 0 {
 		return fmt.Errorf("%q is not a limit, without a source, or there twice", id)
 	}

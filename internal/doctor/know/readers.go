@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"envfix/internal/lazy"
@@ -22,12 +21,7 @@ type Reader struct {
 	re, none func() *regexp.Regexp
 }
 
-// ofReader are the keys of a row.
-const ofReader = "expr does none empty once anywhere"
-
-func (k *Knowledge) addReader(r record) error {
-	x := &Reader{Expr: strings.Join(r.keys["expr"], "|"), Does: r.keys["does"], None: r.one("none"), Empty: r.keys["empty"],
-		Once: r.one("once") == "true", Anywhere: r.one("anywhere") == "true"}
+func (k *Knowledge) addReader(_ record, x *Reader) error {
 	for _, expr := range []string{x.Expr, x.None} {
 		if _, err := regexp.Compile(expr); err != nil || x.Expr == "" || len(x.Does) == 0 {
 			return fmt.Errorf("%q is no reader: %w", x.Expr, err)

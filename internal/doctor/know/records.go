@@ -1,9 +1,16 @@
 package know
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+
+	"envfix/internal/version"
+	"envfix/internal/xslices"
 
 	"gopkg.in/yaml.v3"
 )
@@ -25,17 +32,72 @@ func (r record) one(key string) string {
 // places are where a way out may be another than on Linux.
 var places = []string{"windows", "macos", "wsl", "container"}
 
-// places are the ways out by place: fix-windows and its like. nil: none says another.
-func (r record) places() (out map[string][]string) {
-	for _, place := range places {
-		if ways := r.keys["fix-"+place]; len(ways) > 0 {
-			if out == nil {
-				out = map[string][]string{}
+// words are a list that is written as one text.
+type words []string
+
+// fill sets the fields of a struct from the keys of their names, in small letters, or of
+// their tags. A key that names no field is refused, but for those that the caller reads itself.
+func (r record) fill(x any, own ...string) error {
+	v := reflect.ValueOf(x).Elem()
+	for key, values := range r.keys {
+		name := key
+		place, of := strings.CutPrefix(key, "fix-")
+		if of && slices.Contains(places, place) {
+			name = "fix-"
+		}
+		field, known := xslices.Find(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool {
+			return f.IsExported() && cmp.Or(f.Tag.Get("key"), strings.ToLower(f.Name)) == name
+		})
+		if !known {
+			if slices.Contains(own, key) {
+				continue
 			}
-			out[place] = ways
+			return fmt.Errorf("unknown key %s", key)
+		}
+		if err := set(v.FieldByIndex(field.Index).Addr().Interface(), place, values); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	return out
+	return nil
+}
+
+// set reads the values of a key into what a field is. A list where there is one text is of
+// alternatives.
+func set(field any, place string, values []string) (err error) {
+	one := strings.Join(values, "|")
+	switch f := field.(type) {
+	case *string:
+		*f = one
+	case *[]string:
+		*f = values
+	case *words:
+		*f = strings.Fields(one)
+	case *bool:
+		*f = one == "true"
+	case *int:
+		if *f, _ = strconv.Atoi(one); *f <= 0 {
+			return errors.New("no number")
+		}
+	case *Severity:
+		if !f.Parse(one) {
+			return fmt.Errorf("%q is no severity", one)
+		}
+	case **Severity:
+		*f = new(Severity)
+		return set(*f, place, values)
+	case *version.Python:
+		*f, err = version.ParsePython(one)
+	case *[]Saying:
+		*f, err = sayingsOf(values)
+	case *[][]*Term:
+		*f, err = termsOf(values)
+	case *map[string][]string:
+		if *f == nil {
+			*f = map[string][]string{}
+		}
+		(*f)[place] = values
+	}
+	return err
 }
 
 // parseRecords reads one of our files: "format: 1" and one list of flat mappings,

@@ -22,16 +22,16 @@ type Rule struct {
 	Proof    string // as package evidence reads it: "likely", "strong exact"
 	Sure     bool   // it is so, though it may not be what the matter is about
 	At       [][]*Term
-	If       [][]*Term // as At, and no evidence of it
-	Deny     []string  // checks that it takes back; "*" all
-	Over     []Saying  // checks that it is the reason of, whatever their cause: all that hold
-	Cause    []Saying  // the first that holds; none: that of the check, as of the other words
-	Text     []Saying  // the first that holds
-	Fix      []Saying  // all that hold
-	Severity []Saying  // the first that holds
-	Places   map[string][]string
-	Unset    string // a variable that is to be taken out where it is set
-	Rebuild  string // a file that an environment built anew has as it should be
+	If       [][]*Term           // as At, and no evidence of it
+	Deny     []string            // checks that it takes back; "*" all
+	Over     []Saying            `key:"explains"` // checks that it is the reason of, whatever their cause: all that hold
+	Cause    []Saying            // the first that holds; none: that of the check, as of the other words
+	Text     []Saying            // the first that holds
+	Fix      []Saying            // all that hold
+	Severity []Saying            // the first that holds
+	Places   map[string][]string `key:"fix-"`
+	Unset    string              // a variable that is to be taken out where it is set
+	Rebuild  string              // a file that an environment built anew has as it should be
 }
 
 // A Saying is what a rule says where its conditions hold: "[Torch.HIP; not host] the text", in
@@ -40,9 +40,6 @@ type Saying struct {
 	If   [][]*Term
 	Text string
 }
-
-// ofRule are the keys of a rule.
-const ofRule = "id check proof sure after anew each first at if deny explains cause text fix severity unset rebuild"
 
 // A Term asks for one fact, by its name or its field.
 type Term struct {
@@ -118,9 +115,9 @@ func termsOf(conditions []string) (all [][]*Term, err error) {
 	return all, err
 }
 
-// sayings reads what is said under conditions.
-func (r record) sayings(key string) (all []Saying, err error) {
-	for _, s := range r.keys[key] {
+// sayingsOf reads what is said under conditions.
+func sayingsOf(values []string) (all []Saying, err error) {
+	for _, s := range values {
 		said := Saying{Text: s}
 		if conditions, text, ok := strings.Cut(s, "] "); ok && s[0] == '[' {
 			var bad error
@@ -133,15 +130,7 @@ func (r record) sayings(key string) (all []Saying, err error) {
 	return all, err
 }
 
-func (k *Knowledge) addRule(r record) (err error) {
-	rule := &Rule{ID: r.one("id"), Check: r.one("check"), Proof: r.one("proof"), Each: r.one("each"), First: r.one("first") == "true", Sure: r.one("sure") == "true",
-		After: r.one("after"), Anew: r.one("anew") == "true", Deny: r.keys["deny"],
-		Places: r.places(), Unset: r.one("unset"), Rebuild: r.one("rebuild")}
-	for key, list := range map[string]*[]Saying{"cause": &rule.Cause, "text": &rule.Text, "fix": &rule.Fix, "severity": &rule.Severity, "explains": &rule.Over} {
-		if *list, err = r.sayings(key); err != nil {
-			return err
-		}
-	}
+func (k *Knowledge) addRule(_ record, rule *Rule) error {
 	for _, s := range rule.Severity {
 		if !new(Severity).Parse(s.Text) {
 			return fmt.Errorf("%q is no severity", s.Text)
@@ -151,12 +140,6 @@ func (k *Knowledge) addRule(r record) (err error) {
 		if k.Checks[id] == nil && id != "*" {
 			return fmt.Errorf("no check %s", id)
 		}
-	}
-	var bad error
-	rule.At, bad = termsOf(r.keys["at"])
-	rule.If, err = termsOf(r.keys["if"])
-	if err = cmp.Or(bad, err); err != nil {
-		return err
 	}
 	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At)+len(rule.If) > 0)
 	foreign := slices.ContainsFunc(rule.Cause, func(s Saying) bool { return !k.cause(s.Text) })

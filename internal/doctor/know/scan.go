@@ -63,7 +63,7 @@ func newScanner(k *Knowledge) *Scanner {
 	add := func(message, clue, reader, class int, pattern string) {
 		s.Tests = append(s.Tests, Test{Message: message, Clue: clue, Reader: reader, Class: class, pattern: pattern})
 	}
-	s.Tests = make([]Test, 0, max(k.index.Tests, len(k.Messages)+len(k.Readers)))
+	s.Tests = make([]Test, 0, max(k.Index.Tests, len(k.Messages)+len(k.Readers)))
 	forms := func(harmless bool) {
 		for i, c := range k.Classes {
 			for _, f := range c.Forms {
@@ -93,7 +93,7 @@ func newScanner(k *Knowledge) *Scanner {
 		add(-1, -1, i, -1, x.Expr)
 	}
 	forms(false)
-	if s.index = &k.index; s.index.Tests != len(s.Tests) { // not the compiled knowledge, or other readers
+	if s.index = &k.Index; s.index.Tests != len(s.Tests) { // not the compiled knowledge, or other readers
 		x := newIndex(s.expressions())
 		s.index = &x
 	}

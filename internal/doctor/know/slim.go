@@ -7,11 +7,11 @@ import "envfix/internal/compiled"
 // makes then (30 ms). Findings are the same; what `explain` says of a source is not
 // in it. The examples stay of which kept holds: what a message looks like may decide.
 func (k *Knowledge) Slim(kept func(example string) bool) []byte {
-	f := form{Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes, Rules: k.Rules, Readers: k.Readers}
-	for _, id := range k.Order {
-		c := *k.Checks[id]
+	f := &Knowledge{Checks: map[string]*Check{}, Order: k.Order, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes, Rules: k.Rules, Readers: k.Readers}
+	for id, check := range k.Checks {
+		c := *check
 		c.Guard, c.Source = "", ""
-		f.Checks = append(f.Checks, &c)
+		f.Checks[id] = &c
 	}
 	for _, m := range k.Messages {
 		slim := &Message{ID: m.ID, Program: m.Program, Checks: m.Checks, Cause: m.Cause, Text: m.Text, Fix: m.Fix, Places: m.Places,

@@ -14,17 +14,10 @@ type Xid struct {
 	Source   string
 }
 
-func (k *Knowledge) addXid(r record) error {
-	x := &Xid{Check: r.one("check"), Text: r.one("text"), Fix: r.keys["fix"], Source: r.one("source")}
+func (k *Knowledge) addXid(r record, x *Xid) error {
 	check := k.Checks[x.Check]
 	if check == nil || x.Text == "" || x.Source == "" || len(r.keys["ids"]) == 0 {
 		return fmt.Errorf("no check %q, or no ids, text or source", x.Check)
-	}
-	if s := r.one("severity"); s != "" {
-		x.Severity = new(Severity)
-		if !x.Severity.Parse(s) {
-			return fmt.Errorf("%q is no severity", s)
-		}
 	}
 	if len(x.Fix) == 0 {
 		x.Fix = check.Fix
