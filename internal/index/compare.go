@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -48,12 +49,11 @@ func same(checks []Check, field, row, wheel string) []Check {
 	if row == "" && wheel == "" {
 		return checks
 	}
-	c := Check{Field: field, Row: row, Wheel: shown(wheel), Verdict: Differ}
-	if row == wheel {
-		c.Verdict = Agree
-	}
-	return append(checks, c)
+	return append(checks, Check{Field: field, Row: row, Wheel: shown(wheel), Verdict: verdict(row == wheel)})
 }
+
+// verdict is that of two texts whose kind somebody else compared.
+func verdict(agree bool) Verdict { return say.Either(agree, Agree, Differ) }
 
 // CompareBytes compares a row with a wheel that [Client.Torch] read.
 func CompareBytes(b *matrix.Build, t *Torch) []Check {
@@ -96,11 +96,8 @@ func CompareMetadata(b *matrix.Build, t *Torch) []Check {
 		}
 	}
 	if t.Name.Interpreter() != "" {
-		c := Check{Field: "python tag", Row: pythonRange(b), Wheel: t.Name.Interpreter(), Verdict: Agree}
-		if !covers(b, t.Name.Interpreter()) {
-			c.Verdict = Differ
-		}
-		checks = append(checks, c)
+		python := t.Name.Interpreter()
+		checks = append(checks, Check{Field: "python tag", Row: pythonRange(b), Wheel: python, Verdict: verdict(covers(b, python))})
 	}
 	if tags := t.tagClash(); tags != "" {
 		checks = append(checks, Check{Field: "tags", Row: t.File.Name, Wheel: tags, Verdict: Differ})
@@ -143,13 +140,9 @@ func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
 		return same(checks, field, row, pin)
 	}
 	// A range, such as triton~=3.9.0: the row's version must be in it.
-	c := Check{Field: field, Row: row, Wheel: text.Printable(pin), Verdict: Differ}
-	if spec, err := version.ParseSpecifier(pin); err == nil {
-		if v, err := version.ParsePython(row); err == nil && spec.Admits(v) {
-			c.Verdict = Agree
-		}
-	}
-	return append(checks, c)
+	spec, bad := version.ParseSpecifier(pin)
+	v, none := version.ParsePython(row)
+	return append(checks, Check{Field: field, Row: row, Wheel: text.Printable(pin), Verdict: verdict(bad == nil && none == nil && spec.Admits(v))})
 }
 
 // ofProject tells a package of a project, whose name may end in "-cu" and wants CUDA's major.
@@ -222,16 +215,8 @@ func minorOf(v version.Python) (n int) {
 // comparePythons compares a row's interpreters with those that the index has
 // wheels for.
 func comparePythons(b *matrix.Build, found []string) Check {
-	c := Check{Field: "pythons", Row: pythonRange(b), Verdict: Agree}
 	more := xslices.Filter(found, func(p string) bool { return !covers(b, p) })
 	less := xslices.Filter(rowPythons(b), func(p string) bool { return !slices.Contains(found, p) })
-	c.Wheel = strings.Join(found, " ")
-	if len(more) > 0 {
-		c.Verdict, c.Note = Differ, "the index also has "+strings.Join(more, " ")
-	}
-	if len(less) > 0 {
-		c.Verdict = Differ
-		c.Note = strings.TrimPrefix(c.Note+"; no wheel for "+strings.Join(less, " "), "; ")
-	}
-	return c
+	note := say.With("the index also has ", strings.Join(more, " "), "") + say.With("; no wheel for ", strings.Join(less, " "), "")
+	return Check{Field: "pythons", Row: pythonRange(b), Wheel: strings.Join(found, " "), Verdict: verdict(note == ""), Note: strings.TrimPrefix(note, "; ")}
 }

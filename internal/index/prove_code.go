@@ -33,7 +33,7 @@ func (c *Client) ProveCode(ctx context.Context, m *matrix.Matrix, name string, o
 		e, _ := row(wheel.Version, k.OS, k.Arch)
 		p := Proof{Torch: k.Version, OS: k.OS, Arch: k.Arch, Build: name, File: k.File, By: "bytes", Source: e.Source}
 		check := func(field, row, wheel string, same bool) {
-			p.Checks = append(p.Checks, Check{Field: field, Row: row, Wheel: wheel, Verdict: map[bool]Verdict{true: Agree, false: Differ}[same]})
+			p.Checks = append(p.Checks, Check{Field: field, Row: row, Wheel: wheel, Verdict: verdict(same)})
 		}
 		check("torch", e.Torch.String(), wheel.Torch.String(), !slices.ContainsFunc(m.Releases, func(r *matrix.Release) bool {
 			return e.Torch.Admits(r.Torch) != wheel.Torch.Admits(r.Torch)

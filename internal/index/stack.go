@@ -86,12 +86,9 @@ func (c *Client) proveLibrary(ctx context.Context, m *matrix.Matrix, j stackJob,
 		check.Note = "the matrix has no row for this library"
 	} else {
 		check.Row = servedByRow(m, j.row)
-		if check.Row == check.Wheel {
-			check.Verdict = Agree
-		}
+		check.Verdict = verdict(check.Row == check.Wheel)
 	}
-	p.Checks = append(p.Checks, check)
-	p.Verdict = check.Verdict
+	p.Checks, p.Verdict = append(p.Checks, check), check.Verdict
 	return p
 }
 
