@@ -130,7 +130,7 @@ func (r remedy) ofPlace(p person) []string {
 func (e *exam) filled(way string) []string {
 	if lead, ok := strings.CutSuffix(way, "{torch}"); ok {
 		ways := e.torchFix()
-		if lead != "" && len(ways) > 0 && !strings.HasPrefix(ways[0], "`pip ") {
+		if lead != "" && len(ways) > 0 && !strings.HasPrefix(ways[0], "`") {
 			return nil // no command to lead to
 		}
 		if lead == evidence.IfSo && len(ways) > 0 {

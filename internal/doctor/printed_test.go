@@ -221,3 +221,21 @@ func TestSlotsOfTheMessageAlone(t *testing.T) {
 		t.Error(all)
 	}
 }
+
+// A way out that leads to the build which fits stands also where nothing tells the GPU:
+// then it leads to the command that names it.
+func TestLeadWithoutMachine(t *testing.T) {
+	for _, m := range know.Embedded().Messages {
+		for _, way := range m.Fix {
+			lead, leads := strings.CutSuffix(way, "{torch}")
+			if !leads || lead == "" {
+				continue
+			}
+			for _, match := range explained(t, m.Example).Matches {
+				if answer := strings.Join(match.Fix, "\n"); match.Message == m.ID && !strings.Contains(answer, lead+"`") {
+					t.Errorf("%s: nobody is told %q:\n%s", m.ID, lead, answer)
+				}
+			}
+		}
+	}
+}
