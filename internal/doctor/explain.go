@@ -149,8 +149,14 @@ func told(p read.Printed) Match {
 	} else if p.Class != nil && p.Class.Question {
 		m.Severity, m.Program = know.Note, "a question"
 	}
+	if p.Row.Shared {
+		m.Program = "a program"
+	}
 	if p.Row.Place != "" {
 		m.Source = strings.TrimSpace(p.Row.Program+" "+p.Row.Version) + ": " + p.Row.Place
+		if p.Row.Shared {
+			m.Source += ", or by others in the same words"
+		}
 	}
 	c := p.Class
 	if c == nil {

@@ -55,7 +55,7 @@ func TestSlotsOfSentences(t *testing.T) {
 	for text, want := range map[string][]string{
 		"ValueError: use_cache=True is not supported with gradient_checkpointing mode.":    {`"use_cache=True" with "gradient_checkpointing mode"`, "where use_cache gets its value"},
 		"ImportError: Please install torch>=2.4 via pip":                                   {"needs torch 2.4", `envfix plan "torch>=2.4"`},
-		"ValueError: Expected rank 1 for scratch, got 4":                                   {"wants rank 1 for scratch there, and was given 4"},
+		"ValueError: Expected rank 1 for scratch, got 4":                                   {"asks for this there: rank 1 for scratch; and it was given 4"},
 		"ValueError: Sliding windows are not supported here. Set FOO_BACKEND=xformers":     {"a way of its own: FOO_BACKEND=xformers", "env | grep FOO_BACKEND"},
 		"ValueError: Frobbing is only supported for wound frobnicators.":                   {`has "Frobbing" only for wound frobnicators`},
 		"ValueError: You requested 4 GPUs but this machine only has 1 devices.":            {"more GPUs than this process sees", "nvidia-smi -L"},
@@ -73,6 +73,10 @@ func TestSlotsOfSentences(t *testing.T) {
 		"ImportError: attempted relative import with no known parent package":              {"python -m package.part"},
 		"RuntimeError: grouped gemm is not supported on SM 7.5":                            {"certain generations of GPUs"},
 		"RuntimeError: cudaErrorPeerAccessAlreadyEnabled":                                  {"switched on or off twice"},
+		"TypeError: Wound state must be an instance of Frob. Actual: 3":                    {"goes in as Wound state", "asked for is an instance of Frob"},
+		"ValueError: `x` has to be of type `str` or `list` but is <class 'int'>":           {"asks for this there: of type `str` or `list`"},
+		"NotImplementedError: requires Triton":                                             {"needs the package Triton"},
+		"ValueError: Unsupported frob_bits: 3, frob_bits are 4 and 8":                      {`has no "frob_bits: 3"`},
 		"OSError: cannot open /data/models/config.json: it does not exist":                 {"ls -ld /data/models/config.json"},
 		"ValueError: The thing {x} must be a $(reboot) but got <b>; it should not be said": {"was given a value that it does not take"},
 	} {
@@ -96,6 +100,26 @@ ValueError: score_threshold must be non-negative. Got -1`)
 	}
 }
 
+// Whose a line is it says itself, before a warning and as logging names its speaker; a
+// sentence that several programs print, or a short one, is claimed for none.
+func TestLineSaysWhose(t *testing.T) {
+	for text, want := range map[string]string{
+		"/v/lib/python3.12/site-packages/kornia/a/b.py:7: UserWarning: frob() is deprecated and will be removed in a future release.": "kornia kornia: a/b.py",
+		"ERROR:kornia.a.b:could not wind the frobnicator": "kornia kornia: a/b",
+		"ValueError: Invalid weight_decay value: -1":      "a program torch 2.15.0: optim/functional_adam.py, or by others in the same words",
+		"ValueError: Invalid device name: foo":            "a program tensorflow 2.21.0: lib/debug_data.py, or by others in the same words",
+	} {
+		a := explained(t, text)
+		if len(a.Known) != 1 || a.Known[0].Program+" "+a.Known[0].Source != want {
+			t.Errorf("%q: %+v", text, a.Known)
+		}
+	}
+	a := explained(t, "ERROR:kornia.a.b:could not wind the frobnicator\nValueError: frob must be wound")
+	if len(a.Known) != 2 || a.Known[1].Program != "a program" {
+		t.Errorf("what one line says of itself was taken for the next: %+v", a.Known)
+	}
+}
+
 // A kind of message denies and advises no more than its line bears: what failed to be read
 // asks for no other GPU, what is for another device says nothing of this one, and a program
 // that speaks of the installation is not told that the installation is well.
@@ -110,6 +134,11 @@ func TestKindsSayNoMoreThanTheLine(t *testing.T) {
 		"WARNING: ROCm clang-cl was not found at /x; falling back to clang-cl on PATH":                "kernel driver",
 		"KeyError: Unexpected input keys in examples: foo.":                                           "checkpoint",
 		"TypeError: Target module foo is not supported. Only `torch.nn.Linear` is.":                   "where torch.nn.Linear gets its value",
+		"ValueError: Invalid dataset split 'x'. Use 'train', 'val', or 'test'.":                       "where train gets its value",
+		"ValueError: Expected `a` and `b` to have the same width. Got a: 3 and b: 4":                  "to there",
+		"ValueError: Unsupported array dtype: int13":                                                  "convert: `.to(",
+		"ValueError: Invalid device name: foo":                                                        "tensorflow was",
+		"RuntimeError: the loop requires Linux":                                                       "package",
 	} {
 		a := explained(t, text)
 		for _, m := range append(a.Matches, a.Known...) {
@@ -156,6 +185,10 @@ func TestKindsOfKnown(t *testing.T) {
 		"torch._dynamo.exc.Unsupported: Data-dependent branching":                                           "graph-of-model",
 		"TimeoutError: Timed out waiting for worker 3 to pause after 7s":                                    "process-gone",
 		"WARNING: tqdm is not installed, will not show the bar.":                                            "harmless",
+		"error: unable to load config: toml: line 12: expected key":                                         "file-syntax",
+		"E1127 10:11:12.123456 1 a.go:68] error checking MPS daemon health: failed to send command":         "mps-server",
+		"E1127 10:11:12.123456 1 a.go:52] failed to get device UUID: Unknown Error":                         "step-failed",
+		"numba.core.errors.TypingError: frob indices must be integers or slices":                            "argument",
 		"WARNING: CUDA out of memory in an assigner; retrying one image at a time.":                         "harmless",
 		"ValueError: Mode has only mode='default'; `tpu_part` must be a positive integer.":                  "argument",
 	} {

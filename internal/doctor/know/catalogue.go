@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ type Origin struct {
 	Program, Version, Place string
 	Code                    bool   // names of an enumeration
 	Loud                    bool   // errors, not warnings
+	Shared                  bool   // others print the same, or so short a piece may be others'
 	Kind                    string // of exception; "-" none
 }
 
@@ -54,9 +56,10 @@ const (
 	fromBits = 15
 	maxPiece = 1<<sizeBits - 1
 
-	isCode, isLoud, sorts = 1, 2, 4 // the sort of a message; its kind is above
+	isCode, isLoud, isShared, sorts = 1, 2, 4, 8 // the sort of a message; its kind is above
 
 	tellsAll    = 32  // bytes of a piece that few other messages hold
+	tellsWho    = 24  // bytes of a piece that few other programs print
 	maxSentence = 120 // bytes of a line; a log writes more before and after the message
 )
 
@@ -106,8 +109,11 @@ func newCatalogue(file string) (*Catalogue, error) {
 				return nil, fmt.Errorf("line %d is no row", n+1)
 			}
 			piece := folded(parts[2])
-			if _, twice := pieces[piece]; twice {
-				continue // the first program of the file counts
+			if first, twice := pieces[piece]; twice { // the first program of the file counts
+				if !strings.HasPrefix(places.all[first>>16], program) {
+					pieces[piece] |= isShared
+				}
+				continue
 			}
 			kind, sort := parts[1], 0
 			switch parts[0] {
@@ -116,12 +122,14 @@ func newCatalogue(file string) (*Catalogue, error) {
 			case "e":
 				sort = isLoud
 			}
-			from := binary.BigEndian.AppendUint16(nil, uint16(places.of(place)))
-			pieces[piece] = origins.of(string(binary.BigEndian.AppendUint16(from, uint16(kinds.of(kind)*sorts+sort))))
+			pieces[piece] = places.of(place)<<16 | kinds.of(kind)*sorts + sort
 			for i := range len(piece) - keySize + 1 {
 				count[piece[i:i+keySize]]++
 			}
 		}
+	}
+	for _, piece := range slices.Sorted(maps.Keys(pieces)) {
+		pieces[piece] = origins.of(string(binary.BigEndian.AppendUint32(nil, uint32(pieces[piece]))))
 	}
 	if len(origins.all) > 1<<fromBits || len(places.all) > 1<<16 || len(kinds.all) > 1<<16/sorts {
 		return nil, fmt.Errorf("%d origins, %d places and %d kinds", len(origins.all), len(places.all), len(kinds.all))
@@ -170,7 +178,7 @@ func (c *Catalogue) origin(n int) Origin {
 	})
 	sort := c.sort(n)
 	at := strings.SplitN(c.places[int(c.From[n*fromSize])<<8|int(c.From[n*fromSize+1])], "\t", 3)
-	return Origin{at[0], at[1], at[2], sort&isCode != 0, sort&isLoud != 0, c.Kinds[sort/sorts]}
+	return Origin{at[0], at[1], at[2], sort&isCode != 0, sort&isLoud != 0, sort&isShared != 0, c.Kinds[sort/sorts]}
 }
 
 func (c *Catalogue) sort(n int) int {
@@ -236,6 +244,7 @@ func (c *Catalogue) Find(line string) (best Row, found bool) {
 	}
 	if found {
 		best.Origin = c.origin(origin)
+		best.Shared = !best.Code && (best.Shared || len(best.Text) < tellsWho)
 	}
 	return best, found
 }

@@ -102,7 +102,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 const anySentence = "any-sentence"
 
 // pronoun stands for what a sentence before it says: it fills no slot.
-var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|no|packages?|extensions?|modules?|librar(y|ies)|latest|newer|following|optional|additional|passed|provided|given|set|specified|called|used|installed|(torch\.\w+|b?float\d\w*|u?int\d*|float|bool|str|list|tuple|dict|None\w*|True|False)$)\b|[{}<>|;$]`)
+var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|no|packages?|extensions?|modules?|librar(y|ies)|latest|newer|following|optional|additional|passed|provided|given|set|linux|windows|python|hopper|ampere|blackwell|turing|volta|metal|specified|called|used|installed|(torch\.\w+|b?float\d\w*|u?int\d*|float|bool|str|list|tuple|dict|None\w*|True|False)$)\b|[{}<>|;$]`)
 
 // Said adds to the slots of a message those that any sentence may have. The first form that
 // fills a slot counts.
@@ -126,7 +126,7 @@ func (k *Knowledge) Said(line string, slots map[string]string) map[string]string
 }
 
 // alone is one of several, of which a slot ended before the others.
-var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) .{1,20}$| but `)
+var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) .{1,20}$| but | to$`)
 
 // cutOff reports whether a slot ended within what it names: in brackets, in quotes, in a list.
 func cutOff(value string) bool {

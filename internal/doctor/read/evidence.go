@@ -63,7 +63,11 @@ func (p Printed) Ours() bool {
 // Told is what its class says of it and to do about it, with the words of the line in the
 // slots; what has a slot that the line does not fill is left out.
 func (p Printed) Told() (text string, ways []string) {
-	words := []string{"{program}", cmp.Or(p.Row.Program, "the program")}
+	who := cmp.Or(p.Row.Program, "the program")
+	if p.Row.Shared {
+		who = "the program"
+	}
+	words := []string{"{program}", who}
 	for name, value := range p.Slots {
 		words = append(words, "{"+name+"}", value)
 	}

@@ -227,8 +227,11 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	if !found && p.Class == nil {
 		return
 	}
-	if f := r.frame; raised != nil && said.Line-f.line <= inFrame && !f.of(p.Row.Program) {
-		p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
+	if f := r.frame; f.said && f.line == said.Line || !f.said && raised != nil && said.Line-f.line <= inFrame {
+		if !f.of(p.Row.Program) {
+			p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
+		}
+		p.Row.Shared = p.Row.Shared && f.program == ""
 	}
 	if level != nil {
 		l = level[2] // what stands before it names nothing
@@ -277,6 +280,7 @@ func rowOf(k *know.Knowledge, l string, raised []string) (know.Row, bool) {
 type frame struct {
 	program, file string
 	line          int
+	said          bool // the line itself names it; false: a line of a traceback
 }
 
 // inFrame is how many lines after its frame an exception stands.
@@ -285,15 +289,23 @@ const inFrame = 4
 // framed is a line of a traceback after which it shows the statement.
 var framed = lazy.Regexp(`^\s*File "[^"]+", line \d+, in \S`)
 
-var frameLine = lazy.Regexp(`File "[^"]*[/\\](?:site|dist)-packages[/\\](\w+)[/\\]([^"]+)", line \d+`)
+var (
+	// frameLine names a package and its file, in a traceback or before a warning.
+	frameLine = lazy.Regexp(`[/\\](?:site|dist)-packages[/\\](\w+)[/\\]([^":]+)(", line |:)\d+`)
+	// loggerLine is how Python's logging names who speaks.
+	loggerLine = lazy.Regexp(`^(?:WARNING|ERROR|CRITICAL):([a-z]\w*)\.([\w.]+):`)
+)
 
 // framed takes in a line of a traceback.
 func (r *Reader) framed(l string) {
+	if m := loggerLine().FindStringSubmatch(l); m != nil {
+		r.frame = frame{m[1], strings.ReplaceAll(m[2], ".", "/"), r.line, true}
+	}
 	if !strings.Contains(l, "-packages") {
 		return
 	}
 	if m := frameLine().FindStringSubmatch(l); m != nil {
-		r.frame = frame{m[1], m[2], r.line}
+		r.frame = frame{m[1], m[2], r.line, m[3] == ":"}
 	}
 }
 
