@@ -95,8 +95,7 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 	if err == nil {
 		dir = filepath.Join(dir, "envfix", "resolved")
 	}
-	h := q.Machine
-	key := system.Key(buildVersion, missing, q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
+	key := keyOf(l, q, missing)
 	if a := system.Kept[propose.Answer](dir, key); a != nil {
 		return a, nil
 	}
@@ -112,6 +111,13 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 		_ = system.KeepAnswer(dir, key, a)
 	}
 	return a, err
+}
+
+// keyOf is under what the answer to a question is kept: what the data say is a part of it, and
+// data come newer than the program.
+func keyOf(l *propose.Loop, q planning.Question, missing bool) string {
+	h := q.Machine
+	return system.Key(buildVersion, builtAt(), q.Matrix.Version, missing, q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
 }
 
 // uvHere is the uv on PATH, else the one that an earlier plan put into envfix's own tools.

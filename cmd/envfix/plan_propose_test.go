@@ -7,7 +7,11 @@ import (
 	"testing"
 
 	"envfix/internal/fail"
+	"envfix/internal/machine"
+	"envfix/internal/planning"
+	"envfix/internal/propose"
 	"envfix/internal/testindex"
+	"envfix/matrix"
 )
 
 // What uv cannot resolve is said before anything is downloaded; an index that is away
@@ -75,5 +79,15 @@ func TestMisnamedIsNotAsked(t *testing.T) {
 	}
 	if asked := strings.Join(x.Requests(), "\n"); strings.Contains(asked, "tourch") {
 		t.Errorf("the index was asked for it:\n%s", asked)
+	}
+}
+
+// An answer of older data is no answer to the same question: they may come newer than the program.
+func TestKeptByData(t *testing.T) {
+	l, q := &propose.Loop{}, planning.Question{Matrix: &matrix.Matrix{Version: "2026.11.2"}, Machine: machine.Machine{}}
+	before := keyOf(l, q, false)
+	q.Matrix = &matrix.Matrix{Version: "2026.12.1"}
+	if after := keyOf(l, q, false); before == "" || before == after || builtAt().IsZero() {
+		t.Errorf("%q %q %v", before, after, builtAt())
 	}
 }

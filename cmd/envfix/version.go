@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -16,6 +17,15 @@ var buildVersion = "0.1.0"
 
 // buildCommit is the commit that a release was built from; "" in other builds.
 var buildCommit string
+
+// builtAt tells a build of the program from another one of its version, as a clone has them.
+func builtAt() (at time.Time) {
+	path, _ := os.Executable() // without one there is no file
+	if info, err := os.Stat(path); err == nil {
+		at = info.ModTime()
+	}
+	return at
+}
 
 // showVersion names the program's version, a release's commit, and the data; with -v also
 // whether the kernel keeps commands that read from anything else.
