@@ -28,12 +28,27 @@ func Imports(content []byte) (out []Import) {
 		for begins && len(guards) > 0 && s[0].indent <= guards[len(guards)-1] {
 			guards = guards[:len(guards)-1]
 		}
-		if s.is(0, "try", "except") || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
+		if s.is(0, "except") || s.is(0, "try") && !all[i:].raises() || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
 			guards = append(guards, s[0].indent)
 		}
 		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, len(guards) > 0} })...)
 	}
 	return out
+}
+
+// raises reports whether the first handler of the try that a span begins with raises itself.
+func (s span) raises() (handled bool) {
+	for i, t := range s[1:] {
+		switch begins := s[i].kind == 'e'; {
+		case handled && t.kind == 'n' && t.text == "raise":
+			return true
+		case begins && t.indent <= s[0].indent && (handled || t.text != "except"):
+			return false
+		case begins && t.indent <= s[0].indent:
+			handled = true
+		}
+	}
+	return false
 }
 
 // imported are the modules that one statement imports.

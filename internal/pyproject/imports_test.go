@@ -26,6 +26,18 @@ else:
     import after
 if TYPE_CHECKING:
     import typed
+def check():
+    try:
+        import demanded
+        demanded.use()
+    except ImportError as err:
+        raise ValueError("install it") from err
+try:
+    import tolerated
+except ImportError: tolerated = None
+except OSError: raise
+try: import at_once
+except ImportError: raise
 def later():
     import lazily
     yield from other
@@ -42,10 +54,10 @@ lambda: x
 		}
 	}
 	if want := []string{"os", "numpy", "torch.nn.functional", "google.protobuf.message", "google.protobuf.text_format", "PIL.Image", "PIL.ImageDraw",
-		"everything", "after", "lazily"}; !slices.Equal(plain, want) {
+		"everything", "after", "demanded", "at_once", "lazily"}; !slices.Equal(plain, want) {
 		t.Errorf("%q", plain)
 	}
-	if want := []string{"apex", "xformers.ops.memory", "typed"}; !slices.Equal(guarded, want) {
+	if want := []string{"apex", "xformers.ops.memory", "typed", "tolerated"}; !slices.Equal(guarded, want) {
 		t.Errorf("guarded %q", guarded)
 	}
 	Imports([]byte("import\nfrom\nfrom x\nimport ,\nfrom x import (\nimport a.\n"))
