@@ -39,6 +39,9 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		fmt.Fprintf(stderr(), "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
 	case r.Before != "" || r.Generation != "":
 		fmt.Fprint(stderr(), place.Ready(dir, r.Before != ""))
+		if day := f.made.then(ctx, matrixFor()); day != "" && r.Imports.Disagree() {
+			fmt.Fprintf(stderr(), "envfix: packages of today do not go together here: `%s` takes those of its last commit\n", again("--as-of", day))
+		}
 	case p.Partial && f.resume:
 		fmt.Fprintf(stderr(), "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
 	case p.Partial:

@@ -37,6 +37,11 @@ func TestAsOf(t *testing.T) {
 	if code, said := plan("./old", "--python", "3.12"); code != fail.OK || !strings.Contains(said, "nothing is proven for this project") || !strings.Contains(said, "its last commit is of 2023-07-31: `--as-of 2023-07-31`") {
 		t.Errorf("today: exit %d: %s", code, said)
 	}
+	writeText(t, dir+"/old/requirements.txt", "lib\ntorch==2.0.1\n")
+	if _, said := plan("./old"); strings.Contains(said, "nothing is proven") || !strings.Contains(said, "names a version of is as of today; its last commit is of 2023-07-31: `--as-of 2023-07-31`") {
+		t.Errorf("with torch named: %s", said)
+	}
+	writeText(t, dir+"/old/requirements.txt", "lib\n")
 	code, said := plan("./old", "--as-of", "2023-07-31")
 	for _, want := range []string{`"torch": "2.0.1"`, `"--exclude-newer"`, "lib==1.0"} {
 		if code != fail.OK || !strings.Contains(said, want) {

@@ -195,19 +195,28 @@ func asOf(q *planning.Question, day string) error {
 }
 
 // unproven says of a project that names no version of torch that nobody tried it with
-// this one, and which torch its authors may have had.
+// this one, and of one whose torch has newer releases how what it names no version of can be
+// that of then.
 func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolver.Choice) []string {
-	r := q.Request.Requirements
-	if f.wish.Dir == "" || f.wish.Lock != nil || project.DemandsItself(f.wish.Manager) || c == nil || c.Torch == "" ||
-		slices.ContainsFunc(r, func(q pep508.Requirement) bool { return q.Name == "torch" && !q.Spec.IsZero() }) {
+	if f.wish.Dir == "" || f.wish.Lock != nil || project.DemandsItself(f.wish.Manager) || c == nil || c.Torch == "" {
 		return nil
 	}
-	said := fmt.Sprintf("nothing is proven for this project: it names no version of torch, and %s is what fits here", c.Torch)
-	day := f.lastCommit(ctx)
-	if day != "" && q.Target.AsOf == "" && slices.ContainsFunc(q.Matrix.Releases, func(r *matrix.Release) bool { return r.Date > day }) {
-		said += "; its last commit is of " + day + ": `--as-of " + day + "` takes torch and the packages of then"
+	said := "what nothing names a version of is as of today"
+	if !slices.ContainsFunc(q.Request.Requirements, func(q pep508.Requirement) bool { return q.Name == "torch" && !q.Spec.IsZero() }) {
+		said = fmt.Sprintf("nothing is proven for this project: it names no version of torch, and %s is what fits here", c.Torch)
 	}
-	return []string{said}
+	if day := f.then(ctx, q.Matrix); day != "" {
+		return []string{said + "; its last commit is of " + day + ": `--as-of " + day + "` takes torch and the packages of then"}
+	}
+	return say.All(say.If(strings.HasPrefix(said, "nothing"), said))
+}
+
+// then is the day of the last commit of the project that is followed, where torch was released
+// since and it is asked for as of today; else "".
+func (f planFlags) then(ctx context.Context, m *matrix.Matrix) string {
+	day := f.lastCommit(ctx)
+	since := slices.ContainsFunc(m.Releases, func(r *matrix.Release) bool { return r.Date > day })
+	return say.If(f.target.AsOf == "" && since, day)
 }
 
 // lastCommit is the day of the newest commit of the project that is followed; "" it is in

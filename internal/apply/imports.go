@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,19 @@ func (f FailedImport) words() string {
 		}
 	}
 	return said
+}
+
+// Disagree reports whether packages that are there do not go together: one has nothing of a
+// name that another imports, or refuses it. A library or a package that is not there is
+// another matter.
+func (i *Imports) Disagree() bool {
+	return i != nil && slices.ContainsFunc(i.Failed, func(f FailedImport) bool {
+		if m := noModule().FindStringSubmatch(f.Why); m != nil {
+			return strings.Contains(m[1], ".")
+		}
+		kind, why, _ := strings.Cut(f.Why, ": ")
+		return slices.Contains([]string{"ImportError", "AttributeError", "TypeError", "ValueError"}, kind) && !strings.Contains(why, ".so")
+	})
 }
 
 // words say what came of it, where anything was tried.
