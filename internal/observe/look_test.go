@@ -63,6 +63,8 @@ sample_top_p(); sample_batch()
 def log_validation(): model(told)
 def evaluate_actions(): model(told)
 log_validation(); evaluate_actions()
+def forward(): tensors(told)
+forward()  # whose caller is no module, as a layer that trains itself
 library("torch.distributions.categorical", "def sample(f): f()")["sample"](told)
 library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
 made = {}
@@ -74,7 +76,7 @@ def stack():
     return out[1:]
 loop()
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nlogging\nloop\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nforward\nlogging\nloop\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

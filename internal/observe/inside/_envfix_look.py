@@ -28,7 +28,7 @@ PLACES = [(k, tuple(names.split())) for k, names in (
 WORDS = [(k, set(words.split())) for k, words in (
     ("saving", "save saving savez savetxt imwrite dump checkpoint checkpoints ckpt snapshot"), ("logging", "log logs logger logging print plot report tensorboard"),
     ("metrics", "metric metrics accuracy acc auc auroc f1 bleu rouge meteor iou confusion fid kid frechet psnr ssim wer cer perplexity recall ndcg"), ("evaluation", "eval evaluate evaluation validate validation valid val"),
-    ("optimizer", "optim optimizers"), ("copy", "to_device cuda"))]
+    ("optimizer", "optim optimizers"), ("copy", "to_device cuda"), ("forward", "forward"))]
 EVALUATES = {*WORDS[3][1], "log", "run", "do", "model", "epoch", "loop", "one", "set", "step"}
 WRITES, LOGS = {"write", "writelines", "writerow", "fsync", "tofile", "create_dataset"}, {"log", "logs", "logger", "report", "stdout", "stderr"}
 SENDS = {"post", "put", "patch", "send", "upload", "push", "publish"}  # to a server, where nothing is made of its answer
@@ -61,7 +61,7 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
                 kind = ""
             if own and not kind and (said[:1] and said[0] in GETS and GOT & set(said[1:] or said) or code.co_flags & 0x20 and code.co_name[:1] != "<"):
                 kind = "data"
-        if code in P.S["loop"] and kind in (*OVER, "evaluation", "data"):  # whatever it is called: the steps are taken in it
+        if code in P.S["loop"] and kind in (*OVER, "evaluation", "data", "forward"):  # whatever it is called: the steps are taken in it
             kind = ""
         if module.startswith("PIL.") and module.endswith("ImagePlugin") and code.co_name != "_accept":  # each plugin is asked
             L["formats"].add(module[4:-11].upper())
