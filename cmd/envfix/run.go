@@ -149,7 +149,7 @@ func runJob(f runFlags) error {
 	case err != nil:
 		return fail.New(126, name+": "+ui.Clean(err.Error()))
 	}
-	if t.NoGPU() {
+	if t.AsksDoctor() {
 		t.Doctor = diagnose(t, f.argv)
 	}
 	failed := conclude(f, t)

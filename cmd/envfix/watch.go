@@ -59,7 +59,7 @@ func watchAction(c *cli.Context) error {
 		watchLines(c.Context, w, f)
 	}
 	if t := w.Trace(); t != nil && !f.json && !f.once { // the verdict that --pid promises
-		if t.NoGPU() {
+		if t.AsksDoctor() {
 			t.Doctor = diagnose(t, w.Job)
 		}
 		fmt.Fprint(stderr(), ui.Verdict(verdict.Judge(t), 0, style(stderr())))

@@ -64,6 +64,7 @@ var elsewhere = []ruleCase{
 	}, "host_oom no_gpu", []string{"memory (not the GPU's) ran out: MemoryError"}},
 	{"ended by hand", func(t *Trace) { onCPU(t); t.Signal, t.Exit = "TERM", 143 }, "no_gpu", nil},
 	{"another library", func(t *Trace) { onCPU(t); t.Processes[0].Probe, t.Processes[0].Torch = nil, "" }, "no_gpu", []string{"the probe knows no other library", "0.6 of 16 processors"}},
+	{"another program, gone at once", func(t *Trace) { onCPU(t); t.Processes = nil }, "no_gpu", []string{"no process of this job loaded PyTorch"}},
 	{"too few looks", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 7 }, "no_gpu", []string{"its loop was too short to say what held it back: 2253 steps, 7 looks"}},
 	{"few looks, most of them at one thing", func(t *Trace) { onCPU(t); looked(t, "saving", 0.6); lead(t).Where.Count = 14 }, "checkpoint_bound no_gpu", nil},
 	{"few looks, few of them at one thing", func(t *Trace) { onCPU(t); looked(t, "saving", 0.25); lead(t).Where.Count = 14 }, "no_gpu", nil},

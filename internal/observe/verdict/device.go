@@ -263,11 +263,11 @@ func outside(f *facts) string {
 		return fmt.Sprintf("; its loop was too short to say what held it back: %s, %s at them",
 			text.Count(int(f.probe().Page.Steps), "step"), text.Count(w.Count, "look"))
 	}
-	if p.Probe != nil || p.Torch != "" || p.Wall <= 0 {
+	if p.Probe != nil || p.Torch != "" {
 		return ""
 	}
-	said := fmt.Sprintf("; no process of this job loaded PyTorch, and the probe knows no other library. From outside: %.1f of %.3g processors, %s of memory",
-		p.CPU/p.Wall, f.t.Host.Allowed(), mib(f.t.Host.MemoryPeak))
+	said := "; no process of this job loaded PyTorch, and the probe knows no other library"
+	said += say.If(p.Wall > 0, fmt.Sprintf(". From outside: %.1f of %.3g processors, %s of memory", p.CPU/p.Wall, f.t.Host.Allowed(), mib(f.t.Host.MemoryPeak)))
 	if blocked := ratio(float64(p.Blocked), p.Samples); blocked.v > blockedMuch {
 		said += fmt.Sprintf(", %s of the time waiting for storage", pct(blocked.v))
 	}

@@ -158,3 +158,30 @@ func TestRewrite(t *testing.T) {
 		}
 	}
 }
+
+// TestAsksDoctor: of a job that no GPU was seen for, doctor is asked where it is
+// PyTorch's, or may have ended for want of it.
+func TestAsksDoctor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  func(*Trace)
+		want bool
+	}{
+		{"a job with torch", func(*Trace) {}, true},
+		{"torch was mapped, the probe is not in it", func(t *Trace) { t.Processes[0].Probe = nil }, true},
+		{"another library's", func(t *Trace) { t.Processes[0].Probe, t.Processes[0].Torch = nil, "" }, false},
+		{"a program that was gone at once", func(t *Trace) { t.Processes = nil }, false},
+		{"ended with an error before torch", func(t *Trace) { t.Exit, t.Processes[0].Probe, t.Processes[0].Torch = 1, nil, "" }, true},
+		{"ended by a signal before torch", func(t *Trace) {
+			t.Signal, t.Exit, t.Processes[0].Probe, t.Processes[0].Torch = "SEGV", 139, nil, ""
+		}, false},
+		{"a job with a GPU", func(t *Trace) { t.GPUs = job().GPUs }, false},
+	} {
+		trace := job()
+		onCPU(trace)
+		c.set(trace)
+		if got := trace.AsksDoctor(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -37,8 +37,12 @@ type Diagnosis struct {
 	Command string   `json:"command,omitempty"` // that says the whole of it; "" envfix doctor
 }
 
-// NoGPU reports whether there was no GPU at all for the job.
-func (t *Trace) NoGPU() bool { return gather(t).noGPU }
+// AsksDoctor reports whether there was no GPU at all for a job that uses PyTorch, or
+// that failed before it could: of another's, what doctor says of a torch is no answer.
+func (t *Trace) AsksDoctor() bool {
+	f := gather(t)
+	return f.noGPU && (f.lead.Probe != nil || f.lead.Torch != "" || t.Exit != 0 && t.Signal == "")
+}
 
 // A Host is what the job may use of its machine besides GPUs.
 type Host struct {
