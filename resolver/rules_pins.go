@@ -93,8 +93,8 @@ func (q *attempt) extraCUDA(r pep508.Requirement) string {
 				}
 			}
 		}
-		if m := cudaExtra().FindStringSubmatch(x); m != nil {
-			return m[1]
+		if cuda := cudaExtra.Group(x); cuda != "" {
+			return cuda
 		}
 	}
 	return ""

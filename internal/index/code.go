@@ -135,10 +135,8 @@ func (k *Code) ofCUDA(found *links, meta *Metadata) {
 func torchNamed(libraries []string) string {
 	var all []version.Python
 	for _, name := range libraries {
-		if m := namedTorch().FindStringSubmatch(path.Base(name)); m != nil {
-			if v, err := version.ParsePython(m[1]); err == nil {
-				all = append(all, v)
-			}
+		if v, err := version.ParsePython(namedTorch.Group(path.Base(name))); err == nil {
+			all = append(all, v)
 		}
 	}
 	if len(all) == 0 {

@@ -138,12 +138,8 @@ func (c *Client) companionCUDA(ctx context.Context, out companion, files []File)
 		if err != nil {
 			return nil, err
 		}
-		out.cuda[key] = ""
-		if m := companionLabel().FindSubmatch(b); m != nil {
-			if v, ok := matrix.LabelCUDA(string(m[1])); ok {
-				out.cuda[key] = v.MajorMinor()
-			}
-		}
+		v, _ := matrix.LabelCUDA(companionLabel.Group(string(b)))
+		out.cuda[key] = v.MajorMinor()
 	}
 	return &out, nil
 }

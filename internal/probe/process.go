@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -135,9 +136,7 @@ func mapped(r *machine.Running, p proc.Process) {
 		r.Torch = r.Torch || strings.HasPrefix(base, "libtorch")
 		if strings.HasPrefix(base, "libcuda.so") {
 			r.CUDA = true
-			if m := driverMapped().FindStringSubmatch(file); m != nil {
-				r.Driver = m[1]
-			}
+			r.Driver = cmp.Or(driverMapped.Group(file), r.Driver)
 		}
 	}
 }
@@ -162,8 +161,8 @@ func envOf(h *sysroot.Host, r *machine.Running, args []string) string {
 	var dirs []string
 	for _, wanted := range []string{"/torch/", ""} {
 		for _, file := range r.Mapped {
-			if m := sitePart().FindStringSubmatch(file); m != nil && strings.Contains(file, wanted) {
-				dirs = append(dirs, m[1])
+			if dir := sitePart.Group(file); dir != "" && strings.Contains(file, wanted) {
+				dirs = append(dirs, dir)
 			}
 		}
 	}

@@ -6,12 +6,7 @@ import (
 )
 
 // Label is the label of the index that was named: "cu128", "rocm6.4".
-func (e Wanted) Label() string {
-	if m := IndexLabel().FindStringSubmatch(e.Did.Index.Text); m != nil {
-		return m[1]
-	}
-	return ""
-}
+func (e Wanted) Label() string { return IndexLabel.Group(e.Did.Index.Text) }
 
 var wantedTorch = lazy.Regexp(`(?i)\btorch\s*==\s*(\d+(?:\.\d+)*(?:\.\*)?)(?:\+(\w[\w.]*))?`)
 

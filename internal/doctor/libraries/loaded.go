@@ -95,10 +95,7 @@ func versionIn(l machine.LoadedLibrary) string {
 	if l.Version != "" {
 		return " " + l.Version
 	}
-	if m := toolkitDir().FindStringSubmatch(l.Path); m != nil {
-		return " of CUDA " + m[1]
-	}
-	return ""
+	return say.With(" of CUDA ", toolkitDir.Group(l.Path), "")
 }
 
 // ofOtherDriver reports whether a libcuda is of another driver than the one at work, and

@@ -150,10 +150,7 @@ func asker(e *evidence.Evidence, at evidence.Quote) string {
 
 // packageOf is the package of a path in site-packages; "" where it is none that is known.
 func packageOf(e *evidence.Evidence, text string) string {
-	if m := inSitePackages().FindStringSubmatch(text); m != nil {
-		return e.Limit("compiled-modules").Of(strings.ToLower(m[1]))
-	}
-	return ""
+	return e.Limit("compiled-modules").Of(strings.ToLower(inSitePackages.Group(text)))
 }
 
 var inSitePackages = lazy.Regexp(`(?:site|dist)-packages[/\\]+(\w+)[/\\]`)

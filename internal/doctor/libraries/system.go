@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 )
 
 var notOpened = lazy.Regexp(`\b(lib[\w+.-]+?)(?:-\d+\.\d+)?\.(?:so|dylib)[.\d]*: cannot open shared object`)
@@ -61,11 +62,7 @@ var pythonLibrary = lazy.Regexp(`^libpython(3\.\d{1,2})$`)
 // names its libraries under what it provides. Source: rpm.org, "Automatic dependency
 // generation".
 func byFile(message string) string {
-	m := soname().FindStringSubmatch(message)
-	if m == nil {
-		return ""
-	}
-	return ", or by the file: `dnf install '" + m[1] + "()(64bit)'`"
+	return say.With(", or by the file: `dnf install '", soname.Group(message), "()(64bit)'`")
 }
 
 var soname = lazy.Regexp(`\b(lib[\w+.-]+?\.so\.[.\d]*\d)\b`)

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -41,9 +42,7 @@ func Fabric(h *sysroot.Host) *machine.Fabric {
 	f.Running = slices.ContainsFunc(h.Procs().PIDs(), func(pid int) bool { return strings.HasPrefix(h.Procs().Of(pid).Name(), "nv-fabricmanage") })
 	status := string(h.Bytes("/var/lib/dpkg/status", sysroot.MaxFile))
 	if fabricRow().MatchString(status) {
-		if m := fabricPackage().FindStringSubmatch(status); m != nil {
-			f.Package = m[1]
-		}
+		f.Package = fabricPackage.Group(status)
 	}
 	return f
 }
@@ -74,9 +73,7 @@ func cdiSpec(h *sysroot.Host, file, spec string) machine.CDISpec {
 		if m[1] == "path" && !strings.HasPrefix(named, "/dev/") {
 			continue // the program of a hook
 		}
-		if v := libraryRelease().FindStringSubmatch(named); v != nil {
-			s.Driver = v[1]
-		}
+		s.Driver = cmp.Or(libraryRelease.Group(named), s.Driver)
 		if !h.Exists(named) && len(s.Gone) < sysroot.MaxNamed && !slices.Contains(s.Gone, named) {
 			s.Gone = append(s.Gone, text.Printable(named))
 		}

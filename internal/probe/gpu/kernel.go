@@ -101,8 +101,8 @@ func findLibraries(h *sysroot.Host, n *nvidia) {
 			} else {
 				n.found = append(n.found, dir+name)
 			}
-			if m := libVersion().FindStringSubmatch(path.Base(h.Resolved(dir + name))); m != nil && n.user.IsZero() {
-				n.user = plausible(m[1])
+			if n.user.IsZero() {
+				n.user = plausible(libVersion.Group(path.Base(h.Resolved(dir + name))))
 			}
 		}
 	}

@@ -320,12 +320,7 @@ func (l *linker) extension(h *sysroot.Host, d python.Dist, file string) {
 var fileVersion = lazy.Regexp(`\.so\.(\d+(?:\.\d+)+)$`)
 
 // versionOfFile is the version in the name of a library: libcudnn.so.9.10.2.
-func versionOfFile(file string) string {
-	if m := fileVersion().FindStringSubmatch(path.Base(file)); m != nil {
-		return m[1]
-	}
-	return ""
-}
+func versionOfFile(file string) string { return fileVersion.Group(path.Base(file)) }
 
 // versionOf is the version of a library by its name, else that of the package of
 // NVIDIA's that brought it: …/nvidia/cudnn/lib/… is of nvidia_cudnn_cu12 beside it.

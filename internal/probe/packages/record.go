@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"path"
 	"runtime"
 	"slices"
@@ -156,8 +157,8 @@ func Clashes(h *sysroot.Host, dists []python.Dist) (out [][2]string) {
 	first := map[string]python.Dist{}
 	for _, d := range dists { // sorted: the plain name comes first
 		stem := d.Name
-		if m := variants().FindStringSubmatch(d.Name); m != nil && !strings.HasPrefix(d.Name, "nvidia-") {
-			stem = m[1]
+		if !strings.HasPrefix(stem, "nvidia-") {
+			stem = cmp.Or(variants.Group(stem), stem)
 		}
 		other, twice := first[stem]
 		if !twice {

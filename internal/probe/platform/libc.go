@@ -2,6 +2,7 @@ package platform
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -62,12 +63,8 @@ func glibcIn(h *sysroot.Host, dir string) version.Dotted {
 		return version.Dotted{}
 	}
 	real := h.Resolved(file)
-	m := glibcName().FindStringSubmatch(real)
-	if m == nil {
-		m = glibcStore().FindStringSubmatch(real)
-	}
-	if m != nil {
-		return version.ReadDotted(m[1])
+	if named := cmp.Or(glibcName.Group(real), glibcStore.Group(real)); named != "" {
+		return version.ReadDotted(named)
 	}
 	return version.ReadDotted(bannerVersion(sysroot.Search(h.Real(file), []byte(glibcBanner))))
 }
@@ -86,13 +83,11 @@ func bannerVersion(banner []byte) string {
 
 // musl reads the version that musl's loader holds as a string of its own.
 func musl(h *sysroot.Host, loader string) *machine.Libc {
-	l := &machine.Libc{Kind: "musl"}
-	if m := muslVersion().FindSubmatch(h.Bytes(loader, sysroot.MaxFile)); m != nil {
-		l.Version = version.ReadDotted(string(m[1]))
-	} else if m := apkMusl().FindStringSubmatch(h.Text("/lib/apk/db/installed")); m != nil {
-		l.Version = version.ReadDotted(m[1])
+	v := muslVersion.Group(string(h.Bytes(loader, sysroot.MaxFile)))
+	if v == "" {
+		v = apkMusl.Group(h.Text("/lib/apk/db/installed"))
 	}
-	return l
+	return &machine.Libc{Kind: "musl", Version: version.ReadDotted(v)}
 }
 
 // Interpreter returns the ELF interpreter of the first program that names one.

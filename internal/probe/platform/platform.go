@@ -212,8 +212,8 @@ var tegraChip = lazy.Regexp(`nvidia,(tegra\d+)`)
 
 // Tegra returns the chip of a Jetson, such as tegra234, from its device tree.
 func Tegra(h *sysroot.Host) string {
-	if m := tegraChip().FindStringSubmatch(h.Text("/proc/device-tree/compatible")); m != nil {
-		return m[1]
+	if chip := tegraChip.Group(h.Text("/proc/device-tree/compatible")); chip != "" {
+		return chip
 	}
 	if f := strings.ToLower(h.Text("/sys/devices/soc0/family")); strings.HasPrefix(f, "tegra") {
 		return "tegra" + strings.Trim(h.Text("/sys/devices/soc0/soc_id"), "0x")

@@ -27,10 +27,7 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 	if _, err := os.Stat(h.Real(program)); err != nil {
 		return e.absent(h, program, err)
 	}
-	minor := version.Minor(e.Python.Version)
-	if m := pythonMinor().FindStringSubmatch(path.Base(h.Resolved(program))); m != nil { // pyvenv.cfg says what it was
-		minor = m[1]
-	}
+	minor := cmp.Or(pythonMinor.Group(path.Base(h.Resolved(program))), version.Minor(e.Python.Version)) // pyvenv.cfg says what it was
 	switch {
 	case startsOther().Match(h.Bytes(program, 4096)):
 		return machine.PythonScript
@@ -179,8 +176,8 @@ func moduleOf(file, tag string) string {
 // interpreter does not say.
 func (e Env) minor() string {
 	for _, site := range e.Sites {
-		if m := pythonMinor().FindStringSubmatch(path.Base(path.Dir(site))); m != nil {
-			return m[1]
+		if minor := pythonMinor.Group(path.Base(path.Dir(site))); minor != "" {
+			return minor
 		}
 	}
 	return version.Minor(e.Python.Version)

@@ -39,11 +39,7 @@ var backend = lazy.Regexp(`(?m)^\[torch\.backends\]\s*^[^=\[\n]+=\s*(\w+)`)
 // Backend is the module that a distribution has torch load when it is imported
 // (torch/__init__.py, _import_device_backends; since 2.5); "" it has none.
 func Backend(h *sysroot.Host, info string) string {
-	m := backend().FindSubmatch(h.Bytes(info+"/entry_points.txt", 1<<16))
-	if m == nil || h.Env["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0" {
-		return ""
-	}
-	return string(m[1])
+	return say.If(h.Env["TORCH_DEVICE_BACKEND_AUTOLOAD"] != "0", backend.Group(string(h.Bytes(info+"/entry_points.txt", 1<<16))))
 }
 
 // startImport is a line of a .pth file that Python runs, and the module that it begins with.

@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/version"
 )
 
@@ -68,8 +69,8 @@ func toolkitVersion(h *sysroot.Host, dir, real string) version.Dotted {
 			return v
 		}
 	}
-	if m := versionTxt().FindStringSubmatch(h.Text(dir + "/version.txt")); m != nil {
-		return cudaVersion(m[1])
+	if stated := versionTxt.Group(h.Text(dir + "/version.txt")); stated != "" {
+		return cudaVersion(stated)
 	}
 	for _, include := range []string{"/include/cuda.h", "/targets/x86_64-linux/include/cuda.h", "/targets/sbsa-linux/include/cuda.h"} {
 		if m := cudaHeader().FindSubmatch(h.Bytes(dir+include, sysroot.MaxFile)); m != nil {
@@ -77,10 +78,7 @@ func toolkitVersion(h *sysroot.Host, dir, real string) version.Dotted {
 			return cudaVersion(fmt.Sprintf("%d.%d", n/1000, n%1000/10))
 		}
 	}
-	if m := cudaDir().FindStringSubmatch(path.Base(real)); m != nil && h.Exists(dir+"/bin/nvcc") {
-		return cudaVersion(m[1])
-	}
-	return version.Dotted{}
+	return cudaVersion(say.If(h.Exists(dir+"/bin/nvcc"), cudaDir.Group(path.Base(real))))
 }
 
 // cudaVersion drops what is no CUDA version.
