@@ -141,28 +141,10 @@ func readSources(s *source, text []byte, m *Matrix) {
 	o.done()
 }
 
-// notOurs are the files of data/ that other packages read.
-var notOurs = map[string]bool{
-	"messages.yaml":          true,
-	"readers_torch.yaml":     true,
-	"readers_around.yaml":    true,
-	"checks.yaml":            true,
-	"clues.yaml":             true,
-	"rules_torch.yaml":       true,
-	"rules_around.yaml":      true,
-	"rules_environment.yaml": true,
-	"rules_machine.yaml":     true,
-	"rules_containers.yaml":  true,
-	"classes.yaml":           true,
-	"xids.yaml":              true,
-	"limits.yaml":            true,
-	"installers.yaml":        true,
-	"causes.yaml":            true,
-	WheelsFile:               true,
+// Reads reports whether a file of data/ is part of a matrix: others are read by other packages.
+func Reads(name string) bool {
+	return strings.HasSuffix(name, ".yaml") && name != WheelsFile && !slices.Contains(data.Knowledge, name)
 }
-
-// Reads reports whether a file of data/ is part of a matrix.
-func Reads(name string) bool { return strings.HasSuffix(name, ".yaml") && !notOurs[name] }
 
 // files lists the YAML files of a matrix in order.
 func files(fsys fs.FS) ([]string, []Fault) {

@@ -75,14 +75,15 @@ func TestBadLimits(t *testing.T) {
 		"limits:\n- id: x\n  torch: '2.0'\n  source: a\n- id: x\n  torch: '2.0'\n  source: a\n": `"x" is not a limit`,
 		"limits:\n- id: x\n  since: '2.0'\n  source: a\n":                                       "unknown key since",
 	} {
-		fsys := fstest.MapFS{"limits.yaml": {Data: []byte("format: 1\n" + text)}}
-		for _, name := range []string{"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "rules_torch.yaml", "rules_machine.yaml", "rules_containers.yaml", "rules_environment.yaml", "rules_around.yaml", "readers_torch.yaml", "readers_around.yaml", "installers.yaml", "classes.yaml", "xids.yaml"} {
+		fsys := fstest.MapFS{}
+		for _, name := range data.Knowledge {
 			b, err := data.FS.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			fsys[name] = &fstest.MapFile{Data: b}
 		}
+		fsys["limits.yaml"] = &fstest.MapFile{Data: []byte("format: 1\n" + text)}
 		if _, err := know.Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "limits.yaml: line ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

@@ -19,8 +19,8 @@ func Compile(fsys fs.FS) ([]byte, error) {
 	}
 	k.Index = newIndex(newScanner(k).expressions())
 	sum := sha256.New()
-	for _, kind := range kinds() {
-		text, err := fs.ReadFile(fsys, kind.file)
+	for _, file := range data.Knowledge {
+		text, err := fs.ReadFile(fsys, file)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"envfix/data"
 )
 
 // A Check is one ailment that doctor knows: its cause in the vocabulary of
@@ -126,60 +128,53 @@ type Knowledge struct {
 	scanner *Scanner
 }
 
-// A kind is one file of data/: what takes in a record of it.
-type kind struct {
-	file string
-	add  func(*Knowledge, record) error
-}
+// A kind takes in the records of one kind of file.
+type kind func(*Knowledge, record) error
 
-// kindOf is a file whose records each fill a T; own are the keys that add reads itself.
-func kindOf[T any](file string, add func(*Knowledge, record, *T) error, own ...string) kind {
-	return kind{file, func(k *Knowledge, r record) error {
+// kindOf is a kind whose records each fill a T; own are the keys that add reads itself.
+func kindOf[T any](add func(*Knowledge, record, *T) error, own ...string) kind {
+	return func(k *Knowledge, r record) error {
 		x := new(T)
 		if err := r.fill(x, own...); err != nil {
 			return err
 		}
 		return add(k, r, x)
-	}}
+	}
 }
 
-// kinds are the files that hold the knowledge, in the order in which one names what is in
-// another.
-func kinds() []kind {
-	return []kind{
-		kindOf("causes.yaml", (*Knowledge).addCause, "id"),
-		kindOf("checks.yaml", (*Knowledge).addCheck),
-		kindOf("messages.yaml", (*Knowledge).addMessage),
-		kindOf("clues.yaml", (*Knowledge).addClue),
-		kindOf("xids.yaml", (*Knowledge).addXid, "ids"),
-		kindOf("limits.yaml", (*Knowledge).addLimit, "id", "note"),
-		kindOf("rules_torch.yaml", (*Knowledge).addRule),
-		kindOf("rules_machine.yaml", (*Knowledge).addRule),
-		kindOf("rules_containers.yaml", (*Knowledge).addRule),
-		kindOf("rules_environment.yaml", (*Knowledge).addRule),
-		kindOf("rules_around.yaml", (*Knowledge).addRule),
-		kindOf("readers_torch.yaml", (*Knowledge).addReader),
-		kindOf("readers_around.yaml", (*Knowledge).addReader),
-		kindOf("installers.yaml", (*Knowledge).addFault),
-		kindOf("classes.yaml", (*Knowledge).addClass),
+// kinds are those of [data.Knowledge], by how the names of their files begin.
+func kinds() map[string]kind {
+	return map[string]kind{
+		"causes":     kindOf((*Knowledge).addCause, "id"),
+		"checks":     kindOf((*Knowledge).addCheck),
+		"messages":   kindOf((*Knowledge).addMessage),
+		"clues":      kindOf((*Knowledge).addClue),
+		"xids":       kindOf((*Knowledge).addXid, "ids"),
+		"limits":     kindOf((*Knowledge).addLimit, "id", "note"),
+		"rules":      kindOf((*Knowledge).addRule),
+		"readers":    kindOf((*Knowledge).addReader),
+		"installers": kindOf((*Knowledge).addFault),
+		"classes":    kindOf((*Knowledge).addClass),
 	}
 }
 
 // Load reads the files, as people write them. Its error names the file and line.
 func Load(fsys fs.FS) (*Knowledge, error) {
 	k := &Knowledge{Checks: map[string]*Check{}, Causes: Graph{}, Xids: map[int]*Xid{}, Limits: map[string]*Limit{}}
-	for _, kind := range kinds() {
-		text, err := fs.ReadFile(fsys, kind.file)
+	adds := kinds()
+	for _, file := range data.Knowledge {
+		text, err := fs.ReadFile(fsys, file)
 		if err != nil {
 			return nil, err
 		}
 		records, err := parseRecords(string(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", kind.file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
+		add := adds[strings.FieldsFunc(file, func(r rune) bool { return r == '_' || r == '.' })[0]]
 		for _, r := range records {
-			if err := kind.add(k, r); err != nil {
-				return nil, fmt.Errorf("%s: line %d: %w", kind.file, r.line, err)
+			if err := add(k, r); err != nil {
+				return nil, fmt.Errorf("%s: line %d: %w", file, r.line, err)
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func TestRuleIsAsked(t *testing.T) {
 	known := Embedded()
 	for after, accepted := range map[string]bool{"": true, "others": true, "all": true, "true": false} {
 		k := &Knowledge{Checks: known.Checks, Causes: known.Causes}
-		err := kindOf("", (*Knowledge).addRule).add(k, record{keys: map[string][]string{"id": {"x"}, "check": {known.Order[0]}, "if": {"Pasted"}, "after": {after}}})
+		err := kindOf((*Knowledge).addRule)(k, record{keys: map[string][]string{"id": {"x"}, "check": {known.Order[0]}, "if": {"Pasted"}, "after": {after}}})
 		if accepted != (err == nil) {
 			t.Errorf("after: %q: %v", after, err)
 		}
