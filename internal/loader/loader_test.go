@@ -1,6 +1,8 @@
 package loader_test
 
 import (
+	"bytes"
+	"debug/elf"
 	"errors"
 	"os"
 	"path/filepath"
@@ -139,6 +141,19 @@ func TestPassedOver(t *testing.T) {
 			whole := testelf.Library(testelf.X86_64, testelf.Dynamic{Defined: []string{"ncclInit"}})
 			put(t, file, whole[:len(whole)-1])
 		}, "it is cut off: its end is missing"},
+		"its end is zeros": {func(t *testing.T, file string) {
+			whole := testelf.Library(testelf.X86_64, testelf.Dynamic{Defined: []string{"ncclInit"}})
+			e, err := elf.NewFile(bytes.NewReader(whole))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range e.Progs {
+				if p.Type == elf.PT_DYNAMIC {
+					clear(whole[p.Off:])
+				}
+			}
+			put(t, file, whole)
+		}, "its end holds zeros, as after a loss of power"},
 		"a link to nothing": {func(t *testing.T, file string) {
 			if err := errors.Join(os.Remove(file), os.Symlink("gone", file)); err != nil {
 				t.Fatal(err)

@@ -32,6 +32,7 @@ type Object struct {
 	rpath, runpath []string // $ORIGIN replaced
 	file           func() (*os.File, error)
 	loads          []load
+	hollow         bool // zeros lie where its dynamic section is
 	dynamic        map[elf.DynTag]uint64
 	tables         *tables
 }
@@ -115,6 +116,7 @@ func (o *Object) segments(f *os.File, head []byte) {
 	if got, _ := f.ReadAt(data, int64(dynamic.offset)); got < len(data) {
 		return
 	}
+	o.hollow = len(data) >= 16 && elf.DynTag(binary.LittleEndian.Uint64(data)) == elf.DT_NULL
 	o.entries(f, data)
 }
 

@@ -287,9 +287,9 @@ func (v *View) fits(o *Object) bool {
 	return o != nil && v.sameProcessor(o) && !v.noExec(o) && !o.cut()
 }
 
-// cut reports whether the end of the file is missing, as where the disk was full.
+// cut reports whether the end of the file is missing, as where the disk was full, or holds zeros, as where the power went.
 func (o *Object) cut() bool {
-	return slices.ContainsFunc(o.loads, func(l load) bool { return l.offset+l.size > uint64(o.Size) })
+	return o.hollow || slices.ContainsFunc(o.loads, func(l load) bool { return l.offset+l.size > uint64(o.Size) })
 }
 
 func (v *View) sameProcessor(o *Object) bool {
@@ -341,7 +341,7 @@ func (v *View) Unfit(file string) string {
 	case v.noExec(o):
 		return NoExec
 	case o.cut():
-		return "it is cut off: its end is missing"
+		return say.Either(o.hollow, "its end holds zeros, as after a loss of power", "it is cut off: its end is missing")
 	case !v.fits(o):
 		return "it is for another processor, " + strings.ToLower(strings.TrimPrefix(o.Machine.String(), "EM_"))
 	}
