@@ -148,6 +148,9 @@ var broken = []struct {
 				Via: "LD_LIBRARY_PATH", Size: 60000,
 			})
 	}},
+	{"a stub of libcuda that the loader's configuration names", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
+		f.Loaded = append(f.Loaded, machine.LoadedLibrary{Name: "libcuda.so.1", By: "libcudart.so.12", Path: "/opt/cuda/lib64/stubs/libcuda.so", Via: "ld.so.cache", Size: 60000})
+	}},
 	{"libcuda of another driver", "DRV008", "cuda_compat_lib_shadow", know.Error, func(f *machine.EnvFiles) {
 		f.Loaded = append(f.Loaded,
 			machine.LoadedLibrary{

@@ -120,7 +120,7 @@ func driverStub(e *evidence.Evidence, out *evidence.Findings) {
 		v, other := ofOtherDriver(l, d, variable)
 		said := evidence.Fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
 		switch {
-		case variable && l.Size < smallest:
+		case (variable || strings.Contains(l.Path, "/stubs/")) && l.Size < smallest:
 			out.Find("DRV008", evidence.Proven, said, e.From.Env[l.Via]).
 				Say(l.Via + " puts a stub of libcuda before the driver's: " + l.Path).Do(unshadow(l)...).Mends(loadedMend(e, l))
 		case !other, compat && d.Version.Less(v) && !slices.ContainsFunc(e.GPU().Visible(), func(g machine.GPU) bool { return strings.Contains(g.Name, "GeForce") }):

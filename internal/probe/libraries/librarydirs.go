@@ -83,7 +83,7 @@ func loadedFrom(h *sysroot.Host, list []machine.LoadedLibrary) {
 		case l.Wheel == "" && !driver:
 		case l.Entry != "":
 			l.Origins = entryFrom(h, l.Via, l.Entry)
-		case l.Via == "ld.so.cache" && !driver:
+		case l.Via == "ld.so.cache" && (!driver || strings.Contains(l.Path, "/stubs/")):
 			if config == nil {
 				config = loaderConfig(h)
 			}

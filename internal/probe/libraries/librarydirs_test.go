@@ -64,6 +64,11 @@ func TestLoadedFrom(t *testing.T) {
 		"etc/ld.so.conf.d/cuda.conf": "# the toolkit's\n/opt/cuda\n",
 	})
 	cached := []machine.LoadedLibrary{{Name: "libcublasLt.so.12", Via: "ld.so.cache", Dir: "/opt/cuda", Path: "/opt/cuda/libcublasLt.so.12.1.3", Wheel: "/env/x"}}
+	stub := []machine.LoadedLibrary{{Name: "libcuda.so.1", Via: "ld.so.cache", Dir: "/opt/cuda/stubs", Path: "/opt/cuda/stubs/libcuda.so"}}
+	testenv.Write(t, root+"/etc/ld.so.conf.d/stubs.conf", "/opt/cuda/stubs\n")
+	if loadedFrom(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), stub); len(stub[0].Origins) != 1 || stub[0].Origins[0].Line != 1 {
+		t.Error(stub)
+	}
 	loadedFrom(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), cached)
 	if diff := cmp.Diff([]machine.Origin{{Kind: machine.OriginLoader, File: "/etc/ld.so.conf.d/cuda.conf", Line: 2}}, cached[0].Origins); diff != "" {
 		t.Error(diff)
