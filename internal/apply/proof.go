@@ -196,8 +196,8 @@ func CuDNNVersion(n int) string {
 	return fmt.Sprintf("%d.%d.%d", n/1000, n/100%10, n%100)
 }
 
-// ofTheShell are the variables that change what torch loads and sees. The proof
-// keeps them, because the user's jobs run with them.
+// ofTheShell are the variables, beside Python's own, that change what torch loads and sees. The
+// proof keeps them, because the user's jobs run with them; an isolated Python (-I) reads none of its own.
 var ofTheShell = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
 
 // mostAnswer is how much of a Python's output is kept, from its end: the answer is
@@ -207,9 +207,9 @@ const mostAnswer = 1 << 20
 // Prove has the environment's Python say what it can do; argv is [apply.Argv]'s.
 // When ctx ends first, it is given grace to end by itself (0: 5 s).
 func Prove(ctx context.Context, c system.Command) (Proof, error) {
-	env := map[string]string{}
-	for _, name := range ofTheShell {
-		if v, ok := os.LookupEnv(name); ok {
+	env := map[string]string{"PYTHONNOUSERSITE": ""} // which system.Environment sets
+	for _, pair := range os.Environ() {
+		if name, v, _ := strings.Cut(pair, "="); slices.Contains(ofTheShell, name) || strings.HasPrefix(name, "PYTHON") {
 			env[name] = v
 		}
 	}

@@ -36,7 +36,7 @@ const (
 // importGrace is how long a Python that took too long has to end by itself.
 const importGrace = 500 * time.Millisecond
 
-// Import starts the environment's Python, isolated, and has it import torch.
+// Import starts the environment's Python as its user would, here and with the variables of Python's own, and has it import torch.
 // What it says is evidence like any other: its messages are read as a paste's are. limit is how
 // long it may stand still; 0: the usual time.
 func Import(whole context.Context, p *read.Case, limit time.Duration) error {
@@ -47,8 +47,8 @@ func Import(whole context.Context, p *read.Case, limit time.Duration) error {
 	}
 	limit = cmp.Or(limit, importStill)
 	argv := apply.QuickArgv(filepath.Join(filepath.Dir(p.Machine.Pythons[i].Path), "python"), []string{"torch"})
-	// A crash says then in which line of which module it was.
-	proof, err := apply.Prove(whole, system.Command{Argv: slices.Insert(argv, 1, "-X", "faulthandler"), Grace: importGrace, Stall: limit, Work: importWork})
+	// Not isolated, as -I has it. A crash says then in which line of which module it was.
+	proof, err := apply.Prove(whole, system.Command{Argv: slices.Replace(argv, 1, 2, "-X", "faulthandler"), Grace: importGrace, Stall: limit, Work: importWork})
 	if whole.Err() != nil {
 		return whole.Err()
 	}
