@@ -43,7 +43,7 @@ func doctorOptions() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		&cli.BoolFlag{Name: "sarif", Usage: "print SARIF 2.1.0, for code scanning, without names and home paths"},
 		&cli.BoolFlag{Name: "markdown", Usage: "print the report for an issue on GitHub, without names and home paths"},
-		&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python and compare what it says"},
+		&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python, as you would here, and compare what it says; reads installed files whole"},
 		&cli.StringFlag{
 			Name:  "html",
 			Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else",
@@ -265,6 +265,7 @@ func (f doctorFlags) patient(ctx context.Context) (patient *read.Case, err error
 	case f.pid > 0:
 		patient, err = examine.Process(ctx, probeOptions(""), f.pid)
 	default:
+		f.plan.machine.whole = f.imports
 		patient, err = f.plan.machine.patient(ctx)
 	}
 	if err != nil {
@@ -303,6 +304,7 @@ func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {
 	patient := read.FromMachine(h)
 	if !f.elsewhere() { // else the environment is another machine's
 		o := probeOptions(f.env)
+		o.Whole = f.whole
 		patient.Files, patient.Around = probe.EnvFiles(o), probe.Around(o)
 	}
 	return patient, nil

@@ -99,6 +99,7 @@ type machineFlags struct {
 	words describe.Machine // facts to put in place of those found
 	env   string           // the environment that this machine is read for
 	use   bool             // see who uses its GPUs, too
+	whole bool             // read installed files whole
 	begun *probe.Look      // of this machine; nil: not yet
 }
 

@@ -37,6 +37,7 @@ type Options struct {
 	Venv string   // its environment, absolute or relative to Dir; "" none
 
 	Named bool // the user named Venv: no other environment counts
+	Whole bool // its files are read whole, for their hashes: seconds
 
 	Python  string // the interpreter that counts where there is no environment; "" the first on PATH
 	Cgroups string // the text of the control groups that count; "" this process's own
@@ -48,7 +49,7 @@ type Options struct {
 
 // host is the machine that they name.
 func (o Options) host() *sysroot.Host {
-	return sysroot.New(sysroot.Options{Root: o.Root, OS: o.OS, Env: o.Env, Dir: o.Dir, Cgroups: o.Cgroups})
+	return sysroot.New(sysroot.Options{Root: o.Root, OS: o.OS, Env: o.Env, Dir: o.Dir, Cgroups: o.Cgroups, Whole: o.Whole})
 }
 
 func (o Options) choice() python.Choice {

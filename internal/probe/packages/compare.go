@@ -70,14 +70,16 @@ func (c *comparison) absent(file string) {
 func (c *comparison) content(file string, f machine.RecordFile) {
 	i, err := os.Stat(c.h.Real(file))
 	switch depth := strings.Count(file[len(c.site):], "/") + 1; {
+	case errors.Is(err, fs.ErrNotExist): // a link to nothing
+		c.absent(file)
 	case err != nil:
 	case altered(c.h, file, i, f.Size, depth):
 		c.d.Resized = append(c.d.Resized, text.Printable(file))
 	case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(c.h.Real(file))): // few are closed to others
 		c.d.Barred, c.d.Absent = text.Printable(file), c.d.Absent+1
-	case isSource(file) && (i.Size() != f.Size || i.ModTime().After(c.after)):
+	case isSource(file) && (c.h.Whole || i.Size() != f.Size || i.ModTime().After(c.after)):
 		c.rewritten(file, f.Hash)
-	case isLibrary(file) && i.ModTime().After(c.after):
+	case isLibrary(file) && (c.h.Whole || i.ModTime().After(c.after)):
 		c.young = append(c.young, f)
 	}
 }
@@ -85,7 +87,7 @@ func (c *comparison) content(file string, f machine.RecordFile) {
 // youngLibraries reads for their hashes the libraries that were written to after their package was
 // installed, where that are few: of a copy that kept no times all are.
 func (c *comparison) youngLibraries() {
-	if len(c.young) > 2 {
+	if len(c.young) > 2 && !c.h.Whole {
 		return
 	}
 	for _, f := range c.young {

@@ -162,3 +162,39 @@ func TestYoungLibraries(t *testing.T) {
 		}
 	}
 }
+
+// What an installer put as links into its cache is gone when that was cleaned.
+func TestLinksToCache(t *testing.T) {
+	const info = "/s/torch-2.15.0.dist-info"
+	for _, list := range []bool{true, false} {
+		root := testenv.Tree(t, map[string]string{"s/torch-2.15.0.dist-info/RECORD": "torch/a.py,sha256=x,1\ntorch-2.15.0.dist-info/RECORD,,\n", "s/torch/b.py": ""})
+		gone := map[bool]string{true: "/s/torch/a.py", false: info + "/RECORD"}[list]
+		_ = os.Remove(root + gone)
+		if err := os.Symlink("/cache/archive-v0/x"+gone, root+gone); err != nil {
+			t.Fatal(err)
+		}
+		d := machine.DistFiles{Info: info, Installer: map[bool]string{true: "uv"}[list]}
+		checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux"}), &d, info, "")
+		if d.Absent != 1 || !slices.Equal(d.Missing, []string{gone}) || d.Link != "/cache/archive-v0/x"+gone {
+			t.Errorf("%s: %+v", gone, d)
+		}
+	}
+}
+
+// Other bytes in a file of the same size and an old time are seen where files are read whole.
+func TestReadWhole(t *testing.T) {
+	const info = "/s/torch-2.15.0.dist-info"
+	for _, whole := range []bool{false, true} {
+		root, record := t.TempDir(), ""
+		for name, text := range map[string]string{"torch/a/b/c/x.py": "x = 2", "torch/lib/l.so": "ELF 2", "torch/y.py": "y = 1"} {
+			record += name + ",sha256=" + digest([]byte(strings.Replace(text, "2", "1", 1))) + ",5\n"
+			testenv.Write(t, root+"/s/"+name, text)
+		}
+		testenv.Write(t, root+info+"/RECORD", record)
+		d := machine.DistFiles{Info: info, Installer: "uv"}
+		checkRecord(sysroot.New(sysroot.Options{Root: root, OS: "linux", Whole: whole}), &d, info, "")
+		if got := append(d.Resized, d.Rewritten...); len(got) == 2 != whole || len(got) == 0 == whole {
+			t.Errorf("whole %v: %v", whole, got)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type Host struct {
 	Vars    []string            // the same as they came
 	Home    string              // the user's directory; "" unknown
 	Project string              // its directory; "" none
+	Whole   bool                // installed files are read whole, for their hashes
 	Notes   []string            // what could not be read, and why
 	Cgroups string              // of the process that the machine is looked at for; "" this one
 	dirs    map[string]string   // directories with their links followed
@@ -46,11 +47,12 @@ type Options struct {
 	Env     []string // NAME=value
 	Dir     string   // the project's absolute directory; "" no project
 	Cgroups string   // the text of the control groups that count; "" this process's own
+	Whole   bool     // installed files are read whole
 }
 
 // New is the machine that o says.
 func New(o Options) *Host {
-	h := &Host{Root: strings.TrimRight(o.Root, "/"), OS: o.OS, Vars: o.Env, Cgroups: o.Cgroups, Project: o.Dir, Env: map[string]string{}, Started: func() {}}
+	h := &Host{Root: strings.TrimRight(o.Root, "/"), OS: o.OS, Vars: o.Env, Cgroups: o.Cgroups, Project: o.Dir, Whole: o.Whole, Env: map[string]string{}, Started: func() {}}
 	if h.OS == "" {
 		h.OS, _ = machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
 	}
