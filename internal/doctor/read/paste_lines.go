@@ -270,7 +270,7 @@ func rowOf(k *know.Knowledge, l string, raised []string) (know.Row, bool) {
 	switch {
 	case found && strings.Contains(l, "[Errno "): // the system's own words, whoever prints them
 		return know.Row{}, false
-	case raised != nil && found && row.Kind != raised[2]+raised[3] && 5*len(row.Text) < 3*len(raised[4]):
+	case raised != nil && found && row.Kind != raised[2]+raised[3] && (row.Kind[0] != '-' && !row.Code || 5*len(row.Text) < 3*len(raised[4])):
 		return know.Row{Origin: know.Origin{Loud: true, Kind: raised[2] + raised[3]}}, true // a phrase of many programs
 	}
 	return row, found
