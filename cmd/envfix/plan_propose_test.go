@@ -42,6 +42,11 @@ func TestProposedPackages(t *testing.T) {
 		"--mirror", "default="+x.URL, "torch", "picky==1.0"); !strings.Contains(said, "picky 2.0 goes with the rest; you asked for picky==1.0") {
 		t.Errorf("no version that would work is named: %s", said)
 	}
+	x.Add(testindex.Wheel{Name: "taken", Version: "1.1"}, testindex.Wheel{Name: "away", Version: "2.0"})
+	if _, said := lockSays(t, dir, "plan", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28", "--python", "3.12",
+		"--mirror", "default="+x.URL, "torch", "taken==1.0", "away==1.0", "fine"); !strings.Contains(strings.Join(strings.Fields(said), " "), "taken 1.1, away 2.0 go with the rest; the index has no taken==1.0, away==1.0") {
+		t.Errorf("of two versions that the index has no more nothing is said: %s", said)
+	}
 	x.Add(
 		testindex.Wheel{Name: "vllm", Version: "0.33.0", Requires: []string{"torch==2.14.0", "numpy>=99"}},
 		testindex.Wheel{Name: "vllm", Version: "0.32.0", Requires: []string{"torch==2.13.0"}},

@@ -33,11 +33,17 @@ func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refu
 	}
 	with := func(c *Answer) string { return say.If(c.Python != a.Python, ", with Python "+c.Python) }
 	named := no.named(a, r)
+	if gone := l.gone(ctx, r); len(gone) > 1 {
+		if c := resolves(a, loosened(r, gone)); c != nil {
+			found := text.Each(gone, func(q pep508.Requirement) string { return q.Name + " " + c.Versions[q.Name] })
+			out = append(out, fmt.Sprintf("%s go with the rest%s; the index has no %s", list(found), with(c), list(text.Each(gone, where))))
+		}
+	}
 	for _, q := range named {
 		if q.Spec.IsZero() {
 			continue
 		}
-		if c := resolves(a, replaced(r, q, pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name})); c != nil && c.Versions[q.Name] != "" {
+		if c := resolves(a, loosened(r, []pep508.Requirement{q})); c != nil && c.Versions[q.Name] != "" {
 			out = append(out, fmt.Sprintf("%s %s goes with the rest%s; you asked for %s", q.Name, c.Versions[q.Name], with(c), where(q)))
 		}
 	}
@@ -67,16 +73,26 @@ func (no *refusal) named(a *Answer, r resolver.Request) []pep508.Requirement {
 	})
 }
 
-// replaced is a request with one requirement in place of another.
-func replaced(r resolver.Request, old, with pep508.Requirement) resolver.Request {
+// gone are the requirements of which the index has no version, and has others.
+func (l *Loop) gone(ctx context.Context, r resolver.Request) []pep508.Requirement {
+	return xslices.Filter(r.Requirements, func(q pep508.Requirement) bool {
+		files, known := l.shelf.files(ctx, q.Name, q.Spec)
+		return q.URL == "" && !family(q.Name) && known && len(files) == 0 && !q.Spec.IsZero()
+	})
+}
+
+// loosened is a request with some of its requirements in any version.
+func loosened(r resolver.Request, some []pep508.Requirement) resolver.Request {
 	r.Requirements = slices.Clone(r.Requirements)
 	for i, q := range r.Requirements {
-		if q.Text == old.Text && q.From == old.From {
-			r.Requirements[i] = with
+		if slices.ContainsFunc(some, func(one pep508.Requirement) bool { return q.Text == one.Text && q.From == one.From }) {
+			r.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name}
 		}
 	}
 	return r
 }
+
+func list(names []string) string { return strings.Join(say.Few(names, 6, "%d more"), ", ") }
 
 // where is a requirement as it is written, and the line on which.
 func where(q pep508.Requirement) string {
