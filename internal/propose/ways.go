@@ -33,18 +33,17 @@ func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refu
 	}
 	with := func(c *Answer) string { return say.If(c.Python != a.Python, ", with Python "+c.Python) }
 	named := no.named(a, r)
-	if gone := l.gone(ctx, r); len(gone) > 1 {
-		if c := resolves(a, loosened(r, gone)); c != nil {
-			found := text.Each(gone, func(q pep508.Requirement) string { return q.Name + " " + c.Versions[q.Name] })
-			out = append(out, fmt.Sprintf("%s go with the rest%s; the index has no %s", list(found), with(c), list(text.Each(gone, where))))
-		}
-	}
+	loose := [][]pep508.Requirement{l.gone(ctx, r)}
 	for _, q := range named {
-		if q.Spec.IsZero() {
+		loose = append(loose, []pep508.Requirement{q})
+	}
+	for i, some := range loose {
+		if i == 0 && len(some) < 2 || some[0].Spec.IsZero() {
 			continue
 		}
-		if c := resolves(a, loosened(r, []pep508.Requirement{q})); c != nil && c.Versions[q.Name] != "" {
-			out = append(out, fmt.Sprintf("%s %s goes with the rest%s; you asked for %s", q.Name, c.Versions[q.Name], with(c), where(q)))
+		if c := resolves(a, loosened(r, some)); c != nil && c.Versions[some[0].Name] != "" {
+			found := text.Each(some, func(q pep508.Requirement) string { return q.Name + " " + c.Versions[q.Name] })
+			out = append(out, fmt.Sprintf("%s %s with the rest%s; you asked for %s", list(found), say.Either(i == 0, "go", "goes"), with(c), list(text.Each(some, where))))
 		}
 	}
 	for _, q := range named {
