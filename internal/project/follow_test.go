@@ -73,7 +73,7 @@ func TestFollow(t *testing.T) {
 		{"a Python of its own", map[string]string{"requirements.txt": "torch\n", ".python-version": "3.12\n"}, "torch", "requirements.txt, .python-version", ""},
 		{"in an extra", map[string]string{"pyproject.toml": "[project]\nname = \"x\"\ndependencies = [\"rich\"]\n[project.optional-dependencies]\ngpu = [\"torch>=2.4\"]\n"},
 			"rich", "pyproject.toml", "torch stands only in extras of pyproject.toml: gpu (torch>=2.4)"},
-		{"another tool's lists", map[string]string{"requirements.txt": "torch\n", "Pipfile": "[packages]\ntorch = \"*\"\n"}, "torch", "requirements.txt; not followed: Pipfile (`-r FILE` follows one instead)", ""},
+		{"another tool's lists", map[string]string{"requirements.txt": "torch\n", "Pipfile": "[packages]\ntorch = \"*\"\n"}, "torch", "requirements.txt; not followed: Pipfile", ""},
 		{"what its document installs", map[string]string{"README.md": "# Install\n```\npip install torch==2.6.0 rich\n```\n"}, "torch rich", "README.md:3 (pip install torch==2.6.0 rich)", ""},
 		{"a document beside a list without torch", map[string]string{"requirements.txt": "rich\n", "README.md": "```\npip install torch torchvision\npip install -r requirements.txt\n```\n"},
 			"rich torch torchvision", "requirements.txt, README.md:2 (pip install torch torchvision)", ""},

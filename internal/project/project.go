@@ -262,6 +262,7 @@ func (w *Wish) whatWasRead(dir, followed, documented string) string {
 			}
 		}
 	}
+	hint := say.If(len(left) > 0, " (`-r FILE` follows one instead)") // it takes no lock
 	for _, name := range append(slices.Clone(pyproject.OwnLocks), "pixi.lock", "conda-lock.yml", "Pipfile", "Pipfile.lock") {
 		if IsFile(filepath.Join(dir, name)) && (own == nil || name != own.Name) {
 			left = append(left, name)
@@ -270,7 +271,7 @@ func (w *Wish) whatWasRead(dir, followed, documented string) string {
 	if text, err := ReadFile(filepath.Join(dir, ".python-version")); err == nil && pyproject.PythonVersion(text) != "" {
 		said += ", .python-version"
 	}
-	return said + say.With("; not followed: ", strings.Join(say.Few(left, 6, "%d more"), ", "), " (`-r FILE` follows one instead)")
+	return said + say.With("; not followed: ", strings.Join(say.Few(left, 6, "%d more"), ", "), hint)
 }
 
 // OtherList names the list beside the one that torch stands in that fits where that does not,
