@@ -84,12 +84,14 @@ func (c *Client) whole(all []*Code, jobs []File, read func([]File, int64) ([]*Co
 			got, err := read(xslices.Filter(jobs, func(f File) bool {
 				return slices.ContainsFunc(list, func(k *Code) bool { return k.File == f.Name })
 			}), wholeMost)
-			for _, k := range list {
-				if g, ok := xslices.Find(got, func(g *Code) bool { return g.File == k.File }); ok && err == nil {
-					*k = *g
-				}
+			if err != nil {
+				return err
 			}
-			return err
+			for _, g := range got {
+				i := slices.IndexFunc(list, func(k *Code) bool { return k.File == g.File })
+				*list[i] = *g
+			}
+			return nil
 		}
 		first, last := group[0], group[len(group)-1]
 		if err := fill(first, last); err != nil {

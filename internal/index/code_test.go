@@ -146,3 +146,14 @@ func TestTorchOfDLLs(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeFails: an index that fails while a wheel is read whole ends the harvest with its
+// word, of whatever wheels were read until then.
+func TestWholeFails(t *testing.T) {
+	all := []*Code{{File: "a", Version: "2", OS: "linux", Partial: true}, {File: "b", Version: "1", OS: "linux", Partial: true}}
+	broken := errors.New("broken")
+	err := (&Client{}).whole(all, []File{{Name: "a"}, {Name: "b"}}, func([]File, int64) ([]*Code, error) { return make([]*Code, 2), broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want the index's error", err)
+	}
+}
