@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -60,7 +61,7 @@ func (t *fileTable) wheel(project string, n Name, requires string) {
 		if p := strings.SplitN(tag, "_", 4); len(p) == 4 {
 			row.Musl, _ = version.ParseDotted(p[1] + "." + p[2])
 		}
-	case os == "", arch == "" && !strings.HasSuffix(tag, "universal2"):
+	case os == "", os == "windows" && arch == "arm64", arch == "" && !strings.HasSuffix(tag, "universal2"):
 		return
 	}
 	for _, python := range n.Pythons {
@@ -75,9 +76,12 @@ func (t *fileTable) wheel(project string, n Name, requires string) {
 	}
 }
 
+// unused are the Pythons that no plan takes: torch's data begin with 3.7.
+var unused = lazy.Regexp(`^(?:pp|cp2|py2|cp3[0-6]$)`)
+
 func (t *fileTable) add(project, text string, row matrix.Files, requires, tag string) {
 	v, err := version.ParsePython(text)
-	if err != nil || v.IsPreRelease() || strings.HasPrefix(tag, "cp2") || strings.HasPrefix(tag, "py2") || strings.HasPrefix(tag, "pp") {
+	if err != nil || v.IsPreRelease() || unused().MatchString(tag) {
 		return
 	}
 	row.Package = project

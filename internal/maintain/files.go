@@ -74,9 +74,10 @@ func writeData(dir, name string, b []byte) error {
 }
 
 // since is the day from which a package's files count: that of the oldest torch of the data;
-// "" all do of what needs no torch.
+// its whole year of what needs no torch.
 func since(m *matrix.Matrix, name string) string {
-	return say.If(!slices.ContainsFunc(m.Frameworks, func(f matrix.Framework) bool { return f.Package == name }), m.Releases[len(m.Releases)-1].Date)
+	day := m.Releases[len(m.Releases)-1].Date
+	return say.Either(slices.ContainsFunc(m.Frameworks, func(f matrix.Framework) bool { return f.Package == name }), day[:4], day)
 }
 
 func filesOf(ctx context.Context, client *index.Client, names []string, m *matrix.Matrix, progress Progress) (
