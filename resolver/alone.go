@@ -23,19 +23,19 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 		return nil
 	}
 	var out []string
-	asked := plainText(r) + say.If(r.Spec.IsZero(), e.Versions.String())
+	of, many := manyOf[e.Kind]
+	asked := r.Name + say.With("[", strings.Join(r.Extras, ","), "]") + r.Spec.String() + say.If(r.Spec.IsZero(), e.Versions.String())
 	pythons := s.p.pythons()
 	fits := len(e.Pythons) == 0 || slices.ContainsFunc(pythons, func(p py) bool { return slices.Contains(e.Pythons, p.String()) })
 	label, why := s.labelAlone(e, gpus)
 	switch {
-	case e.Kind != "index":
+	case !many:
 	case label != "" && fits:
-		out = append(out, fmt.Sprintf("%s has an index of its own for %s: `pip install '%s' --index-url %s --no-deps`, "+
-			"what it depends on from the default one (not proven: nobody read its wheels)",
-			r.Name, label, asked, strings.ReplaceAll(e.URL, "{cuda}", label)))
+		out = append(out, fmt.Sprintf("%s has %s of its own for %s: `pip install '%s' %s`, what it depends on from the default one "+
+			"(not proven: nobody read its wheels)", r.Name, of.what, label, asked, fmt.Sprintf(of.args, strings.ReplaceAll(e.URL, "{cuda}", label))))
 	case label != "":
-		out = append(out, fmt.Sprintf("%s has an index of its own for %s, with wheels for Python %s: `--python %s`",
-			r.Name, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))
+		out = append(out, fmt.Sprintf("%s has %s of its own for %s, with wheels for Python %s: `--python %s`",
+			r.Name, of.what, label, strings.Join(e.Pythons, ", "), e.Pythons[len(e.Pythons)-1]))
 	case why != "":
 		out = append(out, fmt.Sprintf("the index of %s has no wheel that serves: %s", r.Name, why))
 	}

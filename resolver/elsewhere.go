@@ -30,6 +30,9 @@ type offer struct {
 	cuda    string
 }
 
+// manyOf are the kinds of places that hold wheels of many releases, and pip's arguments.
+var manyOf = map[string]struct{ what, args string }{"index": {"an index", "--index-url %s --no-deps"}, "find-links": {"a page", "--no-deps -f %s"}}
+
 // places are where wheels of a package are published for a build, whatever the release.
 func (q packages) places(name string, b *matrix.Build) []offer {
 	var out []offer
@@ -50,7 +53,7 @@ func (q packages) places(name string, b *matrix.Build) []offer {
 func (q packages) of(places []offer, v version.Python, b *matrix.Build) []offer {
 	var out []offer
 	for _, o := range places {
-		if v.IsZero() && strings.Contains(o.row.URL, "{version}") || !v.IsZero() && !q.a.p.cache.admits(o.row.Versions, v) ||
+		if v.IsZero() && strings.Contains(o.row.URL+o.row.Pin, "{version}") || !v.IsZero() && !q.a.p.cache.admits(o.row.Versions, v) ||
 			len(o.row.Torch) == 0 && (!q.pinAdmits(o.row.Package, v, b.Release.Torch) || q.a.unmetNeed(o.row.Package, v, b) != "") {
 			continue
 		}
@@ -276,7 +279,7 @@ func (q packages) whereIs(r pep508.Requirement, chosen *matrix.Build, rows []mat
 		says := func(b *matrix.Build) bool { return line(b) != "" } // to write the line costs more than to see whether it passes
 		other = q.a.best(says)                                      // another build may serve the same request
 		if other == nil && !r.Spec.IsZero() {                       // or another release the same torch
-			near = q.published(r.Name, q.versionsAsked(pep508.Requirement{Name: r.Name}), chosen)
+			near = say.With("another release: ", q.published(r.Name, q.versionsAsked(pep508.Requirement{Name: r.Name}), chosen), "")
 		}
 		if other == nil && near == "" {
 			other = open.best(says)
@@ -335,15 +338,14 @@ func (q packages) command(name string, o offer, b *matrix.Build) string {
 	if o.row.Pin != "" {
 		ask += "==" + o.fill(o.row.Pin, q.a, b)
 	}
+	of, many := manyOf[o.row.Kind]
 	switch {
 	case o.row.SHA256 != "":
 		return fmt.Sprintf("%s %s is published elsewhere for %s: %s (sha256 %s); `--allow-url %s` installs exactly that file",
 			name, o.version, torchName(b), url, o.row.SHA256, name)
-	case o.row.Kind == "index":
-		return fmt.Sprintf("%s has an index of its own: `pip install %s --index-url %s --no-deps` beside %s (not proven: nobody read its wheels)",
-			name, ask, url, torchName(b))
-	case o.row.Kind == "find-links":
-		return fmt.Sprintf("%s has a page of its own: `pip install %s --no-deps -f %s` beside %s (not proven: nobody read its wheels)", name, ask, url, torchName(b))
+	case many:
+		return fmt.Sprintf("%s has %s of its own: `pip install %s %s` beside %s (not proven: nobody read its wheels)",
+			name, of.what, ask, fmt.Sprintf(of.args, url), torchName(b))
 	}
 	return fmt.Sprintf("%s %s is built for %s by its project: `pip install --no-deps %s` (not proven: nobody saw the file or its hash)",
 		name, o.version, torchName(b), url)
