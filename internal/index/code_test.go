@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
