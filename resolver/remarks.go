@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -264,11 +265,9 @@ func (q remarks) codeRemarks(e extension, b *matrix.Build) []string {
 		lacks = "links no CUDA and holds no code for a GPU: unless it compiles its own, it computes on the CPU"
 	}
 	if lacks != "" {
-		out := []string{fmt.Sprintf("%s %s %s", e.name, e.row.Version, lacks)}
-		for _, o := range q.a.packages().of(q.a.packages().places(e.name, b), e.row.Version, b) {
-			return append(out, q.a.packages().command(e.name, o, b))
-		}
-		return out
+		r, _ := xslices.Find(q.a.p.req.packages, func(r pep508.Requirement) bool { return r.Name == e.name })
+		made := q.a.packages().published(e.name, append([]version.Python{e.row.Version}, q.a.packages().versionsAsked(r)...), b)
+		return slices.DeleteFunc([]string{fmt.Sprintf("%s %s %s", e.name, e.row.Version, lacks), made}, func(line string) bool { return line == "" })
 	}
 	if c.cuda != "" && (len(c.rows) == 0 || c.rows[0] != e.row) {
 		return []string{fmt.Sprintf("which GPUs %s %s has code for was not read: not proven", e.name, e.row.Version)}

@@ -84,14 +84,10 @@ func (c *Client) whole(all []*Code, jobs []File, read func([]File, int64) ([]*Co
 			got, err := read(xslices.Filter(jobs, func(f File) bool {
 				return slices.ContainsFunc(list, func(k *Code) bool { return k.File == f.Name })
 			}), wholeMost)
-			if err != nil {
-				return err
+			for i := 0; err == nil && i < len(got); i++ {
+				*list[slices.IndexFunc(list, func(k *Code) bool { return k.File == got[i].File })] = *got[i]
 			}
-			for _, g := range got {
-				i := slices.IndexFunc(list, func(k *Code) bool { return k.File == g.File })
-				*list[i] = *g
-			}
-			return nil
+			return err
 		}
 		first, last := group[0], group[len(group)-1]
 		if err := fill(first, last); err != nil {
