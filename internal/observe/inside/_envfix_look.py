@@ -38,7 +38,7 @@ READS = {"imread", "imdecode", "read", "readline", "load", "loads", "open", "rec
 GETS, GOT = {"get", "load", "read", "next", "fetch", "make", "sample", "prepare", "build", "augment", "tokenize"}, {
     "batch", "batches", "data", "sample", "samples", "example", "examples", "image", "images", "item", "items", "frame", "record"}
 READABLE = sys.version_info[:2] not in ((3, 11), (3, 12))  # there a frame that another thread runs may end while its f_locals are copied
-L = {"on": False, "known": {}, "names": {}, "late": 0, "awake": 0, "gc_since": 0, "alone": False}
+L = {"on": False, "known": {}, "names": {}, "late": 0, "had": {}, "idle": set(), "gc_since": 0, "alone": False}
 
 def name(code):
     return getattr(code, "co_qualname", code.co_name)
@@ -129,20 +129,19 @@ def whole(f):
     return ".".join(module.split(".")[:2]) + "." + qual
 
 def frames():
-    return stacks([P.S["thread"]])[0]
+    return stacks([P.S["thread"]])[P.S["thread"]]
 
 def stacks(threads=None):  # of these threads, or of all but the loop's and this one, innermost first
     on = gc.isenabled()
     gc.disable()  # Python 3.11 makes an object for each frame, and where that starts a collection, what it calls lets the frame end meanwhile
     try:
-        every, out = sys._current_frames(), []
+        every, out = sys._current_frames(), {}
         del every[_thread.get_ident()]  # this frame, which holds it: a ring would keep what the job's frames hold
         for t in threads or every.keys() - {P.S["thread"]}:
-            f, stack = every.get(t), []
+            f, out[t] = every.get(t), []
             while f:
-                stack.append(f)
+                out[t].append(f)
                 f = f.f_back
-            out.append(stack)
         return out
     finally:
         on and gc.enable()
@@ -223,22 +222,34 @@ def meant(stack, known):  # by the name that those lines give to what they compu
         if kind:
             return kind
 
-def slept(dt):  # of so many microseconds, as Linux counts: a look itself finds the loop awake, where that has just let the GIL go
+def since(task):  # how long a thread had a processor, and queued for one, since the last look, in microseconds, as Linux counts
     try:
-        with open("/proc/self/task/%d/schedstat" % P.S["tid"]) as f:
-            was, L["awake"] = L["awake"], sum(map(int, f.read().split()[:2])) // 1000
-        return max(0, dt - L["awake"] + was) if was else 0
-    except OSError:
-        return 0
+        with open("/proc/self/task/%d/schedstat" % task) as f:
+            was, L["had"][task] = L["had"].get(task), [int(n) // 1000 for n in f.read().split()[:2]]
+        return was and [b - a for a, b in zip(was, L["had"][task])]
+    except (OSError, TypeError):
+        return None
 
-def blocked(stack):  # in a call that waits for another thread, for data or for time
-    return BLOCKS & set(words(native(stack[0])))
+def slept(dt):  # of so many microseconds; a look itself finds the loop awake, where that has just let the GIL go. Who sleeps for the GIL queues each time
+    ran, queued = since(P.S["tid"]) or (dt, 0)
+    idle = max(0, dt - ran - queued)
+    return dt * idle // max(idle + ran, 1)
+
+def blocked(t, stack, dt):  # asks for no processor, or, where that is not known, is in a call that waits for another thread, for data or for time
+    thread = getattr(sys.modules.get("threading"), "_active", {}).get(t)
+    used = since(getattr(thread, "native_id", None))
+    return 10 * sum(used) < dt if used else bool(BLOCKS & set(words(native(stack[0]))))
+
+def rest(dt):  # do all other threads?
+    every = stacks()
+    L["idle"] = {t for t, stack in every.items() if not stack or blocked(t, stack, dt)}
+    return len(L["idle"]) == len(every)
 
 def beside(s):  # what another thread of the job's does while the loop sleeps: for what that brings, or for the GIL, which that holds
-    for stack in stacks():
+    for stack in (stack for t, stack in stacks().items() if t not in L["idle"] and stack):
         own = next((g for g in stack if facts(g)[0] and g.f_code.co_name[:1] != "<"), None)
         kind = next((facts(g)[1] for g in stack if facts(g)[1] in OVER), "data" if s[0] == "data" else "python")
-        if (own or kind in OVER) and not blocked(stack):
+        if own or kind in OVER:
             at = own and (own.f_code.co_filename, line(own), name(own.f_code)) or ("", 0, "")
             return (kind, *at, name((own or stack[-1]).f_code) + " in another thread")
     return s
@@ -297,7 +308,7 @@ def start(worker=False):
 
 def begin():  # what was seen before the loop was warm counts for nothing
     t = P.now()
-    L["known"].clear()
+    L["known"].clear(), L["had"].clear()
     L.update(begun=t, last=t, since=0, looks=0, sums={}, pending={}, step=P.C[P.STEPS], formats=set(), tell=8, tell_at=t + 3 * 10**9, gc_times=0, gc_lines={})
 
 def again():
@@ -366,7 +377,7 @@ def look():
     into, n = L["pending"], P.C[P.STEPS]
     s = spot(stack, L["worker"])
     others = _thread._count() > 1
-    L["alone"] = others and all(map(blocked, stacks()))  # they ask for no GIL, such as the thread that draws a bar
+    L["alone"] = others and rest(dt)  # they ask for no GIL, such as the thread that draws a bar
     asleep = slept(dt) if not L["worker"] and others else 0
     waits = s and (s[0] in WAITS or s[0] == "backward" and not P.torch.cuda.is_initialized())  # a GPU's backward pass runs in a thread of torch's
     if s and s[0] in STEP and not (P.C[P.UNIT] or L["model"]):  # a loop without steps begins as its model is first called
