@@ -86,7 +86,7 @@ const baselineWithin = time.Second
 
 func (g *gpuLane) sample(i int, r nvmlchild.Reading, ours func(int) bool) verdict.Sample {
 	gpu := &g.gpus[i]
-	s := verdict.Sample{Utils: r.Utils, Used: r.Used, Clock: r.Clock, Temp: r.Temp, Reasons: r.Reasons, Power: r.Power, PowerKnown: r.Power > 0,
+	s := verdict.Sample{Utils: r.Utils, Used: r.Used, Clock: r.Clock, Temp: r.Temp, Reasons: r.Reasons, Power: r.Power,
 		Link: verdict.LinkShare(r.Gen, r.Width, g.static[i].MaxGen, g.static[i].MaxWidth),
 		Rx:   r.Rx, RxKnown: r.Rx >= 0, SMBusy: r.SMBusy, Tensor: r.Tensor, GPMKnown: r.SMBusy >= 0 && r.Tensor >= 0}
 	gpu.Lost = gpu.Lost || r.Lost

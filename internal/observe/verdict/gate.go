@@ -2,29 +2,31 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Gate is a condition on a report that fails a job in CI: idle>30%.
 type Gate struct {
 	Text  string
-	name  string
+	of    gate
 	op    string
 	value float64
 	word  string
 }
 
-// gates are what a gate may ask for: its name, where it stands in the evidence, the
+// A gate is what one may ask for: its name, where it stands in the evidence, the
 // factor and the unit that it is told in.
-var gates = []struct {
+type gate struct {
 	name, key string
 	scale     float64
 	unit      string
-}{
+}
+
+var gates = []gate{
 	{"idle", "idle_share", 100, " %"}, {"util", "gpu_util", 1, " %"}, {"loader", "loader_share", 100, " %"}, {"memory", "", 1, " %"},
 	{"steps_per_s", "steps_per_s", 1, ""}, {"step_ms", "step_ms", 1, " ms"}, {"copies", "copies_per_step", 1, " a step"},
 	{"syncs", "syncs_per_step", 1, " a step"}, {"rss", "", 1, " MiB"}, {"seconds", "", 1, " s"}, {"verdict", "", 0, ""},
@@ -39,15 +41,12 @@ func ParseGate(s string) (Gate, error) {
 		if !ok {
 			continue
 		}
-		g.name, g.op, value = strings.TrimSpace(name), strings.Replace(op, "==", "=", 1), strings.TrimSpace(value)
-		names := []string{}
-		for _, of := range gates {
-			names = append(names, of.name)
+		name, g.op, value = strings.TrimSpace(name), strings.Replace(op, "==", "=", 1), strings.TrimSpace(value)
+		if g.of, ok = xslices.Find(gates, func(of gate) bool { return of.name == name }); !ok {
+			return g, fmt.Errorf("%q is nothing to compare; there are %s", text.Cut(name, 60),
+				strings.Join(text.Each(gates, func(of gate) string { return of.name }), ", "))
 		}
-		if !slices.Contains(names, g.name) {
-			return g, fmt.Errorf("%q is nothing to compare; there are %s", text.Cut(g.name, 60), strings.Join(names, ", "))
-		}
-		if g.name == "verdict" {
+		if name == "verdict" {
 			if g.op != "=" && g.op != "!=" || value == "" {
 				return g, fmt.Errorf("%q: a verdict is compared with = or != and a name", text.Cut(g.Text, 60))
 			}
@@ -67,26 +66,22 @@ func ParseGate(s string) (Gate, error) {
 // Fails reports whether a gate's condition holds, and says so with the value.
 // What could not be measured fails too: a gate that passes unseen is none.
 func (g Gate) Fails(r Report) (bool, string) {
-	if g.name == "verdict" {
+	if g.of.name == "verdict" {
 		is := r.Verdict == g.word
 		return is == (g.op == "="), fmt.Sprintf("%s: the verdict is %s", g.Text, r.Verdict)
 	}
-	v, unit := g.measure(r)
+	v := g.measure(r)
 	if !v.ok {
 		return true, fmt.Sprintf("%s: not measurable here", g.Text)
 	}
 	hit := map[string]bool{">": v.v > g.value, ">=": v.v >= g.value, "<": v.v < g.value, "<=": v.v <= g.value, "=": v.v == g.value, "!=": v.v != g.value}[g.op]
-	return hit, fmt.Sprintf("%s: it was %.3g%s", g.Text, v.v, unit)
+	return hit, fmt.Sprintf("%s: it was %.3g%s", g.Text, v.v, g.of.unit)
 }
 
-func (g Gate) measure(r Report) (v num, unit string) {
-	for _, of := range gates {
-		if of.name == g.name {
-			v, unit = measured(r, of.key), of.unit
-			v.v *= of.scale
-		}
-	}
-	switch g.name {
+func (g Gate) measure(r Report) num {
+	v := measured(r, g.of.key)
+	v.v *= g.of.scale
+	switch g.of.name {
 	case "seconds":
 		v = known(r.Seconds)
 	case "memory":
@@ -101,5 +96,5 @@ func (g Gate) measure(r Report) (v num, unit string) {
 			v.v += float64(p.RSS)
 		}
 	}
-	return v, unit
+	return v
 }

@@ -34,7 +34,7 @@ func load(t *Trace, g, busy int) {
 		for len(t.Frames[i].GPUs) <= g {
 			t.Frames[i].GPUs = append(t.Frames[i].GPUs, GPUFrame{})
 		}
-		s := Sample{Utils: []float64{0}, Used: 20000, Ours: 20000, Clock: 1980, Power: 500, PowerKnown: true, Link: 1}
+		s := Sample{Utils: []float64{0}, Used: 20000, Ours: 20000, Clock: 1980, Power: 500, Link: 1}
 		if i*37%100 < busy {
 			s.Utils[0] = 97
 		}

@@ -21,21 +21,20 @@ func LinkRate(gen, width int) float64 {
 
 // A Sample is one reading of one GPU.
 type Sample struct {
-	Utils      []float64 // percent, since the last reading; empty: not measurable
-	Used       int64     // MiB, of all processes
-	Ours       int64
-	Theirs     int64
-	Clock      int // MHz of the SMs; 0 unknown
-	Temp       int
-	Reasons    uint64 // NVML's clock event reasons
-	Power      float64
-	PowerKnown bool
-	Link       float64 // share of the best link; 0 unknown
-	Rx         float64 // MB/s
-	RxKnown    bool
-	SMBusy     float64 // percent
-	Tensor     float64
-	GPMKnown   bool
+	Utils    []float64 // percent, since the last reading; empty: not measurable
+	Used     int64     // MiB, of all processes
+	Ours     int64
+	Theirs   int64
+	Clock    int // MHz of the SMs; 0 unknown
+	Temp     int
+	Reasons  uint64 // NVML's clock event reasons
+	Power    float64
+	Link     float64 // share of the best link; 0 unknown
+	Rx       float64 // MB/s
+	RxKnown  bool
+	SMBusy   float64 // percent
+	Tensor   float64
+	GPMKnown bool
 }
 
 // NVML's clock event reasons (nvml.h, nvmlClocksEventReason*).
@@ -53,7 +52,7 @@ const hotC = 85
 // Frame turns a reading into sums.
 func (s Sample) Frame(g GPU) GPUFrame {
 	f := GPUFrame{Used: s.Used, Ours: s.Ours, Theirs: s.Theirs, Temp: s.Temp}
-	if s.PowerKnown {
+	if s.Power > 0 {
 		f.PowerN, f.Power = 1, s.Power
 	}
 	if s.GPMKnown {

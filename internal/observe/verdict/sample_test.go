@@ -24,7 +24,7 @@ func (s shape) trace() *Trace {
 	for i := range max(s.end, 100) {
 		f := Frame{At: float64(i) / 5, Span: 0.2}
 		for g := range t.GPUs {
-			one := Sample{Used: int64(s.used), Clock: s.clock, Temp: s.temp, Reasons: s.reasons, Power: float64(s.power), PowerKnown: true,
+			one := Sample{Used: int64(s.used), Clock: s.clock, Temp: s.temp, Reasons: s.reasons, Power: float64(s.power),
 				Link: LinkShare(s.gen, s.width, max(s.maxGen, 5), 16)}
 			if g > 0 {
 				one.Used = int64(s.usedOther)
