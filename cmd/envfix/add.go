@@ -115,9 +115,9 @@ func (f applyFlags) amendProject(ctx context.Context, verb string, names []strin
 func ownTool(ctx context.Context, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		path, err = exec.LookPath(filepath.Join(system.ToolsDir(), argv[0], "bin", argv[0]))
+		path = system.OwnTool(system.ToolsDir(), argv[0])
 	}
-	if err != nil {
+	if path == "" {
 		return fail.New(fail.Failed, "this project is "+argv[0]+"'s, which is not on PATH", "`"+text.Command(argv...)+"`, then `envfix apply .`")
 	}
 	return system.Run(ctx, system.Command{Argv: append([]string{path}, argv[1:]...), Out: stderr()})

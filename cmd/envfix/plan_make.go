@@ -172,11 +172,10 @@ func (f planFlags) withOwnTools(ctx context.Context, h machine.Machine) machine.
 	if f.machine.elsewhere() && f.machine.mode != carriesOut { // what is below this home is not there
 		return h
 	}
-	uv := filepath.Join(system.ToolsDir(), "uv", "bin", "uv")
-	if slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) || !project.IsFile(uv) {
-		return h
+	uv := system.OwnTool(system.ToolsDir(), "uv")
+	if uv != "" && !slices.ContainsFunc(h.Tools, func(t machine.Tool) bool { return t.Name == "uv" }) {
+		h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
 	}
-	h.Tools = append(slices.Clone(h.Tools), machine.Tool{Name: "uv", Path: uv})
 	return h
 }
 

@@ -38,8 +38,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	if f.wish.Dir == "" && len(f.wish.Files) == 0 && !f.target.check && q.Target.AsOf == "" && !f.wish.FurtherPackages(q.Request) {
 		return nil
 	}
-	uv, missing := uvHere()
-	l, loopless := f.loop(q, uv, described)
+	l, loopless := f.loop(q, described)
 	m, _ := managers.Find(q.Target.Manager)
 	alone := func(why string) *planning.Proposal {
 		if q.Target.AsOf != "" {
@@ -65,7 +64,7 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	case loopless != nil:
 		return alone(ui.Clean(loopless.Error()))
 	}
-	a, err := kept(ctx, l, q, missing)
+	a, err := kept(ctx, l, q)
 	if err != nil {
 		return alone(say.Either(errors.Is(err, context.Canceled), "interrupted", ui.Clip(ui.Clean(err.Error()), 200)))
 	}
@@ -90,12 +89,12 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 }
 
 // kept is what is known of a question: the answer that was kept, or a new one.
-func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing bool) (*propose.Answer, error) {
+func kept(ctx context.Context, l *propose.Loop, q planning.Question) (*propose.Answer, error) {
 	dir, err := os.UserCacheDir()
 	if err == nil {
 		dir = filepath.Join(dir, "envfix", "resolved")
 	}
-	key := keyOf(l, q, missing)
+	key, missing := keyOf(l, q), l.UV == ""
 	if a := system.Kept[propose.Answer](dir, key); a != nil {
 		return a, nil
 	}
@@ -115,28 +114,19 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question, missing boo
 
 // keyOf is under what the answer to a question is kept: what the data say is a part of it, and
 // data come newer than the program.
-func keyOf(l *propose.Loop, q planning.Question, missing bool) string {
+func keyOf(l *propose.Loop, q planning.Question) string {
 	h := q.Machine
-	return system.Key(buildVersion, builtAt(), q.Matrix.Version, missing, q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
-}
-
-// uvHere is the uv on PATH, else the one that an earlier plan put into envfix's own tools.
-func uvHere() (path string, missing bool) {
-	own := filepath.Join(system.ToolsDir(), "uv", "bin", "uv")
-	if path, err := system.OnPath("uv"); err == nil {
-		return path, false
-	}
-	return say.If(project.IsFile(own), own), !project.IsFile(own)
+	return system.Key(buildVersion, builtAt(), q.Matrix.Version, l.UV == "", q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
 }
 
 // loop is what uv and the matrix are asked with for a project.
-func (f planFlags) loop(q planning.Question, uv string, described bool) (*propose.Loop, error) {
+func (f planFlags) loop(q planning.Question, described bool) (*propose.Loop, error) {
 	platform := q.Machine.Platform
 	match := lock.Match{OS: platform.OS, Arch: platform.Arch}
 	if c := platform.Libc; c != nil {
 		match.Libc = c.Kind + ">=" + c.Version.String()
 	}
-	l := &propose.Loop{UV: uv, System: platform, NoGPU: len(q.Machine.GPUs) == 0, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
+	l := &propose.Loop{UV: system.UV(system.ToolsDir()), System: platform, NoGPU: len(q.Machine.GPUs) == 0, Patient: f.machine.mode == carriesOut, AsOf: q.Target.AsOf,
 		Index: team.DefaultIndex(plan.ParseMirrors(q.Target.Mirrors))}
 	for _, path := range f.wish.Files {
 		if p, err := project.Read(path); err == nil { // an error was reported when the request was read

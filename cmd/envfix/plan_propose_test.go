@@ -90,9 +90,9 @@ func TestMisnamedIsNotAsked(t *testing.T) {
 // An answer of older data is no answer to the same question: they may come newer than the program.
 func TestKeptByData(t *testing.T) {
 	l, q := &propose.Loop{}, planning.Question{Matrix: &matrix.Matrix{Version: "2026.11.2"}, Machine: machine.Machine{}}
-	before := keyOf(l, q, false)
+	before := keyOf(l, q)
 	q.Matrix = &matrix.Matrix{Version: "2026.12.1"}
-	if after := keyOf(l, q, false); before == "" || before == after || builtAt().IsZero() {
+	if after := keyOf(l, q); before == "" || before == after || builtAt().IsZero() {
 		t.Errorf("%q %q %v", before, after, builtAt())
 	}
 }

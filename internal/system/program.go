@@ -32,3 +32,23 @@ func OnPath(name string) (string, error) {
 	}
 	return "", fmt.Errorf("%s is not on PATH outside of this directory", name)
 }
+
+// EnvProgram is where a virtual environment has a program.
+func EnvProgram(env, name string) string {
+	return say.Either(runtime.GOOS == "windows", filepath.Join(env, "Scripts", name+".exe"), filepath.Join(env, "bin", name))
+}
+
+// UV is the uv on PATH, see [OnPath], else the one that envfix brought below tools; ""
+// where there is neither.
+func UV(tools string) string {
+	path, err := OnPath("uv")
+	return say.Either(err == nil, path, OwnTool(tools, "uv"))
+}
+
+// OwnTool is a program in the environment of its name that envfix made below tools, see
+// [ToolsDir]; "" where there is none.
+func OwnTool(tools, name string) string {
+	path := EnvProgram(filepath.Join(tools, name), name)
+	info, err := os.Stat(path)
+	return say.If(err == nil && info.Mode().IsRegular(), path)
+}

@@ -5,24 +5,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"envfix/internal/fail"
-	"envfix/internal/say"
 	"envfix/internal/system"
 )
 
 // findUV looks for uv on PATH and in envfix's own tool environment, and brings it there
 // where it is missing, as `envfix apply` does.
 func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
-	if path, err := system.OnPath("uv"); err == nil {
+	if path := system.UV(t.Tools); path != "" {
 		return path, nil
 	}
 	dir := filepath.Join(t.Tools, "uv")
-	if path := uvIn(dir); path != "" {
-		return path, nil
-	}
 	python := ""
 	for _, name := range []string{"python3", "python"} {
 		if path, err := system.OnPath(name); err == nil && python == "" {
@@ -42,7 +37,7 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 	if err := t.bringUV(ctx, python, u.index, dir); err != nil {
 		return "", err
 	}
-	return uvIn(dir), nil
+	return system.UV(t.Tools), nil
 }
 
 func noUV(why string, details []string, err error) error {
@@ -64,18 +59,8 @@ func (t *Team) bringUV(ctx context.Context, python, index, dir string) error {
 		return noUV("its folder cannot be made: "+clean(err.Error()), nil, err)
 	}
 	defer os.RemoveAll(fresh)
-	install := []string{
-		venvProgram(fresh, "python"),
-		"-I",
-		"-m",
-		"pip",
-		"install",
-		"--isolated",
-		"--disable-pip-version-check",
-		"--no-input",
-		"--only-binary",
-		":all:",
-	}
+	install := []string{system.EnvProgram(fresh, "python"), "-I", "-m", "pip", "install", "--isolated", "--disable-pip-version-check", "--no-input",
+		"--only-binary", ":all:"}
 	if index != "" {
 		install = append(install, "--index-url", index)
 	}
@@ -92,21 +77,8 @@ func (t *Team) bringUV(ctx context.Context, python, index, dir string) error {
 			return noUV("it cannot be brought", said.Lines(0), err)
 		}
 	}
-	if err := os.Rename(fresh, dir); err != nil && uvIn(dir) == "" {
+	if err := os.Rename(fresh, dir); err != nil && system.OwnTool(t.Tools, "uv") == "" {
 		return noUV("it cannot be put into its folder", nil, err)
 	}
 	return nil
-}
-
-// uvIn is the uv of a tool environment, "" where it has none.
-func uvIn(dir string) string {
-	path := venvProgram(dir, "uv")
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	return path
-}
-
-func venvProgram(dir, name string) string {
-	return say.Either(runtime.GOOS == "windows", filepath.Join(dir, "Scripts", name+".exe"), filepath.Join(dir, "bin", name))
 }
