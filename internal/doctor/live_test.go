@@ -182,6 +182,15 @@ var liveCases = []liveCase{
 	{"the Python was removed", func(c *read.Case) {
 		c.Files.Python, c.Files.Base = machine.PythonGone, "/opt/homebrew/opt/python@3.12/bin"
 	}, "PY044", []string{"python@3.12", "gone"}, false},
+	{"a conda environment without a Python", func(c *read.Case) { c.Files.Python = machine.PythonNone }, "PY044", []string{"has no Python", "conda install -p "}, false},
+	{"a library that is looked for elsewhere", func(c *read.Case) {
+		variable("PYTHONPLATLIBDIR", "lib64", bashrc)(c)
+		c.Files.Python = machine.PythonAstray
+	}, "PY044", []string{"PYTHONPLATLIBDIR is lib64", "~/.bashrc:7", "unset PYTHONPLATLIBDIR"}, false},
+	{"PYTHONHOME is the environment itself", func(c *read.Case) {
+		variable("PYTHONHOME", c.Files.Dir)(c)
+		c.Files.Base = "/usr/bin"
+	}, "PY044", []string{"PYTHONHOME", "unset PYTHONHOME"}, false},
 	{"an environment without its pyvenv.cfg", func(c *read.Case) { c.Files.Python = machine.PythonUnmade }, "PY044", []string{"pyvenv.cfg", "--python 3.12"}, false},
 	{"an environment of another processor", func(c *read.Case) { c.Files.Python = machine.PythonCopied }, "PY044", []string{"another processor", "uv venv --clear"}, false},
 	{"an environment of Windows", func(c *read.Case) { c.Files.Python, c.Files.Sites = machine.PythonAlien, nil }, "PY044", []string{"made by Windows", "uv venv --clear /"}, false},

@@ -48,6 +48,8 @@ const LibrariesUnread = "libraries that are there could not be opened"
 // The values of EnvFiles.Python.
 const (
 	PythonGone   = "gone"   // bin/python leads nowhere
+	PythonNone   = "none"   // it is conda's, which was never asked for one
+	PythonAstray = "astray" // PYTHONPLATLIBDIR has it look for its library where that is not
 	PythonAbsent = "absent" // there is no bin/python
 	PythonBarred = "barred" // bin/python may not be started
 	PythonScript = "script" // bin/python is a script that starts another Python

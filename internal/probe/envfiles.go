@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -66,8 +67,8 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 			f.Notes = append(f.Notes, machine.PackagesAt+text.Printable(to))
 		}
 	}
-	if venv {
-		if f.Base, f.Python = cfg.Home, e.Fault(h, cfg.Home); f.Python == machine.PythonOther {
+	if f.Python = e.Fault(h, cmp.Or(cfg, &python.Config{}).Home); venv {
+		if f.Base = cfg.Home; f.Python == machine.PythonOther {
 			f.Base = h.Resolved(python.Program(h, e.Dir))
 		}
 		f.Pip = pipOfOther(h, e.Dir)

@@ -86,8 +86,8 @@ var named = map[string]func(r *row, of []string) any{
 		return strings.Join(list[:min(3, len(list))], ", ")
 	},
 	"home-elsewhere": func(r *row, _ []string) any {
-		v := r.e.Machine.Env["PYTHONHOME"]
-		return v != "" && path.Clean(v) != path.Clean(r.e.Files.Dir)
+		v, _, _ := strings.Cut(r.e.Machine.Env["PYTHONHOME"], ":")
+		return v != "" && (r.e.Files.Base != "" || path.Clean(v) != path.Clean(r.e.Files.Dir)) // with it no pyvenv.cfg is read (getpath.py)
 	},
 	"python-link": func(r *row, _ []string) any {
 		f := r.e.Files

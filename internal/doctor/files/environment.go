@@ -81,7 +81,11 @@ func unimportable(e *evidence.Evidence, out *evidence.Findings) {
 		}
 		said := []evidence.Quote{evidence.Fact("%s", d.Info)}
 		way := "compile it again where its sources are, or `envfix apply`"
-		for _, g := range e.Files.Gone {
+		gone := slices.Clone(e.Files.Gone)
+		if d.Gone != "" {
+			gone = append(gone, machine.ImportPlace{Path: d.Gone, Origins: []machine.Origin{{File: d.Info + "/direct_url.json"}}})
+		}
+		for _, g := range gone {
 			said = append(said, evidence.Fact("%s names %s, which is not there", g.Origins[0].Place(), g.Path))
 			way = "bring " + g.Path + " back (a disk that is not mounted?), or `envfix apply` builds the environment with a torch of its own"
 		}

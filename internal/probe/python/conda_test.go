@@ -69,6 +69,19 @@ func TestFaultOfPrograms(t *testing.T) {
 	}
 }
 
+// TestFaultOfConda: an environment that conda was asked for without a Python has none.
+func TestFaultOfConda(t *testing.T) {
+	root := testenv.Tree(t, map[string]string{"v/bin/python3": "x", "w/bin/x": ""})
+	if err := os.Chmod(root+"/v/bin/python3", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{"/v": "", "/w": machine.PythonNone} {
+		if got := (Env{Dir: root + dir, Conda: make([]CondaRecord, 1)}).Fault(sysroot.New(sysroot.Options{OS: "linux"}), ""); got != want {
+			t.Errorf("%s: %q, want %q", dir, got, want)
+		}
+	}
+}
+
 // FuzzFiles: whatever the files of an environment say, nothing panics, and no control
 // character comes through.
 func FuzzFiles(f *testing.F) {

@@ -10,8 +10,10 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // An Env is a Python environment on disk, read without starting Python.
@@ -50,7 +52,7 @@ func Read(h *sysroot.Host, dir string) Env {
 	if cfg := ReadConfig(h, dir); cfg != nil {
 		e.Base, e.System = cfg.Home, cfg.System
 	}
-	e.Sites = SitePackages(h, dir)
+	e.Sites = ofOne(h, SitePackages(h, dir), minorOf(h, Program(h, dir), e.Python.Version))
 	if e.System && e.Base != "" { // in the order of the module site
 		e.Sites = append(e.Sites, userSites(h, e.minor())...)
 		e.Sites = append(e.Sites, sitesOf(h, path.Dir(e.Base), version.Minor(e.Python.Version))...)
@@ -90,11 +92,8 @@ func userSites(h *sysroot.Host, minor string) []string {
 	if h.Home == "" || h.Env["PYTHONNOUSERSITE"] != "" {
 		return nil
 	}
-	base := h.Env["PYTHONUSERBASE"]
-	if !path.IsAbs(base) {
-		base = h.Home + "/.local"
-	}
-	return []string{base + "/lib/python" + minor + "/site-packages"}
+	base := cmp.Or(h.Env["PYTHONUSERBASE"], h.Home+"/.local")
+	return []string{fromHere(h, base) + "/lib/python" + minor + "/site-packages"}
 }
 
 // packages is what facts keep of an environment.
@@ -151,6 +150,22 @@ func SitePackages(h *sysroot.Host, dir string) (out []string) {
 		}
 	}
 	return out
+}
+
+// ofOne are the package directories of one minor version, the interpreter's, which alone it looks into; those of others
+// where torch is there and not here.
+func ofOne(h *sysroot.Host, sites []string, minor string) []string {
+	others := xslices.Filter(sites, func(site string) bool { return !strings.Contains(site+"/", "/python"+minor+"/") })
+	own := xslices.Filter(sites, func(site string) bool { return !slices.Contains(others, site) })
+	return say.Either(len(own) == 0 || HasModule(h, others, "torch") && !HasModule(h, own, "torch"), others, own)
+}
+
+// minorOf is the minor version of an interpreter, by the name of its file: pyvenv.cfg says what it was.
+func minorOf(h *sysroot.Host, program, said string) string {
+	if m := pythonMinor().FindStringSubmatch(path.Base(h.Resolved(program))); m != nil {
+		return m[1] + m[2]
+	}
+	return version.Minor(said)
 }
 
 // sitesOf lists the package directories of one minor version below a prefix that
@@ -320,9 +335,9 @@ func torchVersion(h *sysroot.Host, d *Dist) {
 	}
 }
 
-// Needs are the distributions that one needs to be imported, itself among them.
-func Needs(dists []Dist, name string) map[string]bool {
-	out := map[string]bool{name: true}
+// Needs are the distributions that some need to be imported, themselves among them.
+func Needs(dists []Dist, names ...string) map[string]bool {
+	out := xslices.Set(names, func(name string) string { return name })
 	for grown := true; grown; {
 		grown = false
 		for _, d := range dists {

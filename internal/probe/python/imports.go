@@ -21,13 +21,13 @@ import (
 	"envfix/internal/xslices"
 )
 
-// Fault is what is wrong with the interpreter of a virtual environment; "" nothing.
+// Fault is what is wrong with the interpreter; home is what pyvenv.cfg says of it; "" nothing is wrong.
 func (e Env) Fault(h *sysroot.Host, home string) string {
 	program := Program(h, e.Dir)
 	if _, err := os.Stat(h.Real(program)); err != nil {
-		return e.absent(h, program, err)
+		return e.absent(h, program, home, err)
 	}
-	minor := cmp.Or(pythonMinor.Group(path.Base(h.Resolved(program))), version.Minor(e.Python.Version)) // pyvenv.cfg says what it was
+	minor := strings.TrimSuffix(minorOf(h, program, e.Python.Version), "t")
 	switch {
 	case startsOther().Match(h.Bytes(program, 4096)):
 		return machine.PythonScript
@@ -36,6 +36,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 		return machine.PythonCopied
 	case h.OS == "linux" && h.Root == "" && !h.IsProgram(program):
 		return machine.PythonBarred
+	case h.OS == "linux" && h.Env["PYTHONPLATLIBDIR"] != "" && e.library(h) == "":
+		return machine.PythonAstray
 	case h.OS != "linux" || minor == "" || home == "":
 	case len(e.Sites) > 0 && !slices.ContainsFunc(e.Sites, func(s string) bool { return strings.Contains(s, "/python"+minor) }):
 		return machine.PythonOther
@@ -52,7 +54,7 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 var startsOther = lazy.Regexp(`\A#![^\n]*\n(?:[^P\n]*\n)*[ \t]*exec +"?/[^\n" ]*/python[\d.]*"?[ \n]`)
 
 // absent is why there is no interpreter, of which err is told.
-func (e Env) absent(h *sysroot.Host, program string, err error) string {
+func (e Env) absent(h *sysroot.Host, program, home string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return machine.PythonClosed
@@ -60,7 +62,9 @@ func (e Env) absent(h *sysroot.Host, program string, err error) string {
 		return machine.PythonAlien
 	case h.Target(program) != "" || h.Target(path.Dir(program)+"/python3") != "":
 		return machine.PythonGone
-	case len(e.Dists) > 0 && h.OS == "linux" && h.Root == "": // a root that was copied may lack programs
+	case len(e.Conda) > 0 && h.Root == "":
+		return machine.PythonNone
+	case len(e.Dists) > 0 && h.OS == "linux" && h.Root == "" && home != "": // a root that was copied may lack programs
 		return machine.PythonAbsent
 	}
 	return ""
@@ -87,7 +91,9 @@ func (e Env) searchOrder(h *sysroot.Host, project string) []searched {
 	all := []searched{{workingDir(h, e, project), machine.InWorkingDir, nil}}
 	from := &variables.Origins{Host: h}
 	for _, dir := range pythonPath(h) {
-		all = append(all, searched{dir, machine.InPythonPath, from.Of("PYTHONPATH", dir)})
+		if dir != all[0].dir {
+			all = append(all, searched{dir, machine.InPythonPath, from.Of("PYTHONPATH", dir)})
+		}
 	}
 	for _, x := range e.First {
 		all = append(all, searched{x.Dir, machine.InStartFile, []machine.Origin{x.At}})
@@ -106,9 +112,17 @@ func (e Env) searchOrder(h *sysroot.Host, project string) []searched {
 	return slices.DeleteFunc(all, func(s searched) bool { return !path.IsAbs(s.dir) })
 }
 
-// pythonPath are the directories of PYTHONPATH.
+// pythonPath are the directories of PYTHONPATH. One that is relative, or empty, leads from where Python is started.
 func pythonPath(h *sysroot.Host) []string {
-	return strings.FieldsFunc(h.Env["PYTHONPATH"], func(r rune) bool { return r == ':' })
+	if h.Env["PYTHONPATH"] == "" {
+		return nil
+	}
+	return text.Each(strings.Split(h.Env["PYTHONPATH"], ":"), func(entry string) string { return fromHere(h, entry) })
+}
+
+// fromHere is the directory that a variable of Python's names.
+func fromHere(h *sysroot.Host, dir string) string {
+	return say.Either(h.Abs(dir), dir, path.Join(h.Project, dir))
 }
 
 // Imports lists what `import torch` could take, in the order in which Python looks.

@@ -64,6 +64,11 @@ func searchPath(h *sysroot.Host, e *Env) {
 		if strings.HasSuffix(f.name, ".pth") {
 			e.adds(h, f)
 		}
+		for _, m := range mapped().FindAllSubmatchIndex(f.code, 20) {
+			if bytes.Contains(f.code, []byte("\nMAPPING")) {
+				e.add(h, pathEntry{path.Dir(string(f.code[m[2]:m[3]])), f.at(m[0])}, false)
+			}
+		}
 	}
 	e.Dists = dists(h, e.Sites)
 	for _, f := range files {
@@ -87,14 +92,23 @@ func (e *Env) adds(h *sysroot.Host, f startFile) {
 		if !h.Abs(x.Dir) {
 			x.Dir = path.Join(path.Dir(f.name), x.Dir)
 		}
-		switch x.Dir = path.Clean(x.Dir); {
-		case slices.Contains(e.Sites, x.Dir):
-		case h.Exists(x.Dir):
-			if e.Sites = append(slices.Clip(e.Sites), x.Dir); bytes.Contains(f.code, []byte("sys.path[p:p]=")) { // easy_install's
-				e.First = append(e.First, x)
-			}
-		default:
-			e.Gone = append(e.Gone, x)
+		x.Dir = path.Clean(x.Dir)
+		e.add(h, x, bytes.Contains(f.code, []byte("sys.path[p:p]="))) // easy_install's
+	}
+}
+
+// mapped is a package and its sources in what setuptools writes to install it in place (PEP 660).
+var mapped = lazy.Regexp(`'\w+': '(/[^'\n]+)'`)
+
+// add takes one directory that is named, to be looked into last, or first.
+func (e *Env) add(h *sysroot.Host, x pathEntry, first bool) {
+	switch {
+	case slices.Contains(e.Sites, x.Dir):
+	case !h.Exists(x.Dir):
+		e.Gone = append(e.Gone, x)
+	default:
+		if e.Sites = append(slices.Clip(e.Sites), x.Dir); first {
+			e.First = append(e.First, x)
 		}
 	}
 }

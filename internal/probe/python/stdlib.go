@@ -17,7 +17,11 @@ import (
 // library is the directory of the modules of a Python below a prefix, by the file that Python
 // itself looks for (Modules/getpath.py, STDLIB_LANDMARKS); "" it is not there.
 func library(h *sysroot.Host, prefix, minor string) string {
-	dir, _ := xslices.Find([]string{prefix + "/lib/python" + minor, prefix + "/lib64/python" + minor, prefix + "/lib/python" + minor + "t"},
+	dirs := []string{prefix + "/lib/python" + minor, prefix + "/lib64/python" + minor, prefix + "/lib/python" + minor + "t"}
+	if v := h.Env["PYTHONPLATLIBDIR"]; v != "" {
+		dirs = []string{path.Join(prefix, v, "python"+minor), path.Join(prefix, v, "python"+minor+"t")}
+	}
+	dir, _ := xslices.Find(dirs,
 		func(dir string) bool { return h.Exists(dir+"/os.py") || h.Exists(dir+"/os.pyc") })
 	return dir
 }
