@@ -22,10 +22,7 @@ var quantities = map[string]struct {
 func Comparison(c verdict.Comparison, price float64) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
-		for i, l := range Wrap(Clean(fmt.Sprintf(format, args...)), Width-3) {
-			if i > 0 {
-				l = "  " + l
-			}
+		for _, l := range hung(Wrap(Clean(fmt.Sprintf(format, args...)), Width-3)) {
 			b.WriteString(l + "\n")
 		}
 	}

@@ -2,9 +2,12 @@ package ui
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -139,22 +142,16 @@ func capabilities(codes []matrix.Code) string {
 
 // table aligns rows in columns, two spaces apart.
 func table(rows [][]string) string {
-	width := make([]int, len(rows[0]))
-	for _, r := range rows {
-		for i, cell := range r {
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
 	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		line := "  "
-		for i, cell := range r {
-			line += cell + strings.Repeat(" ", width[i]-len([]rune(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		io.WriteString(w, "  "+strings.Join(r, "\t")+"\n")
 	}
-	return b.String()
+	w.Flush()
+	return atEnds().ReplaceAllString(b.String(), "")
 }
+
+var atEnds = lazy.Regexp(`(?m) +$`)
 
 // Pairs are the first two cells of each row, safe to print.
 func Pairs(rows [][]string) [][2]string {

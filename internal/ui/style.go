@@ -102,6 +102,14 @@ func (s Style) wrap(text string, width int) []string {
 	return wrap(text, width, together)
 }
 
+// hung are lines of one text, the further ones indented.
+func hung(lines []string) []string {
+	for i := range lines[1:] {
+		lines[i+1] = "  " + lines[i+1]
+	}
+	return lines
+}
+
 // together counts the words at the start of words that stay on one line.
 func together(words []string) int {
 	n := 1

@@ -29,10 +29,7 @@ func GPUUse(m machine.Machine, verbose bool, s Style) string {
 		}
 	}
 	if l := m.KernelLog; l != nil && b.Len() > 0 {
-		for i, line := range Wrap(kernelLogLine(l), Width-3) {
-			if i > 0 {
-				line = "  " + line
-			}
+		for _, line := range hung(Wrap(kernelLogLine(l), Width-3)) {
 			b.WriteString("  " + line + "\n")
 		}
 	}

@@ -14,10 +14,7 @@ import (
 func Verdict(r verdict.Report, price float64, s Style) string {
 	var b strings.Builder
 	add := func(indent, text string) {
-		for i, l := range Wrap(Clean(text), Width-1-len("envfix: ")-len(indent)) {
-			if i > 0 {
-				l = "  " + l
-			}
+		for _, l := range hung(Wrap(Clean(text), Width-1-len("envfix: ")-len(indent))) {
 			b.WriteString("envfix: " + indent + l + "\n")
 		}
 	}

@@ -39,10 +39,7 @@ func (v *view) section(title string) {
 }
 
 func (v *view) title(title string) {
-	for i, l := range v.wrap(title, v.width()-1) {
-		if i > 0 {
-			l = "  " + l
-		}
+	for _, l := range hung(v.wrap(title, v.width()-1)) {
 		v.line(v.Bold(l))
 	}
 }

@@ -55,10 +55,7 @@ func Watch(w verdict.View, head string, width int, s Style) []string {
 	}
 	if w.Verdict != "" {
 		add("")
-		for i, l := range Wrap(w.Verdict+" so far: "+Clean(w.Text), width-2) {
-			if i > 0 {
-				l = "  " + l
-			}
+		for _, l := range hung(Wrap(w.Verdict+" so far: "+Clean(w.Text), width-2)) {
 			out = append(out, Clip(l, width))
 		}
 	}
