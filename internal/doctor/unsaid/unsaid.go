@@ -10,6 +10,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/say"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -114,19 +115,9 @@ func hypotheses(e *evidence.Evidence) []hypothesis {
 	if onlyAMD(e) {
 		return ofAMD(e)
 	}
-	var likely, possible []hypothesis
-	for _, ask := range []func(*evidence.Evidence) hypothesis{
-		maybeContainer, maybeOldDriver, maybeCPUBuild, maybeNoDriver, maybeHidden,
-		maybeOtherPython,
-	} {
-		switch h := ask(e); {
-		case h.likely:
-			likely = append(likely, h)
-		case h.text != "":
-			possible = append(possible, h)
-		}
-	}
-	return append(likely, possible...)
+	all := []hypothesis{maybeContainer(e), maybeOldDriver(e), maybeCPUBuild(e), maybeNoDriver(e), maybeHidden(e), maybeOtherPython(e)}
+	all = xslices.Filter(all, func(h hypothesis) bool { return h.text != "" })
+	return xslices.First(all, func(h hypothesis) bool { return h.likely })
 }
 
 func onlyAMD(e *evidence.Evidence) bool {
@@ -195,41 +186,41 @@ func maybeOldDriver(e *evidence.Evidence) (h hypothesis) {
 	}
 	f, ok := e.Matrix.Floor(newestLabel(e.Matrix))
 	floor := e.Driver().FloorOf(f)
-	if g, a := e.Driver().LeftBehind(floor); ok && d.Version.Less(floor) && g != nil {
-		return hypothesis{likely: true, cause: "gpu_too_old_for_wheel",
-			text: fmt.Sprintf("torch is of CUDA 13, which needs driver %s, and %d is the last branch that drives the %s: an older torch, or another GPU",
-				floor, a.LastBranch, evidence.NameOf(*g)),
-			test: evidence.AskTorch + " ends in 13.0 or more then"}
+	if !ok || !d.Version.Less(floor) {
+		return
 	}
-	if ok && d.Version.Less(floor) {
-		return hypothesis{likely: true, cause: "driver_too_old",
-			text: fmt.Sprintf("the driver %s is too old for a torch of CUDA 13, which needs %s: update the driver to %d or newer, or install a build for CUDA 12",
-				d.Version, floor, floor.Major()),
-			test: evidence.AskTorch + " ends in 13.0 or more then"}
+	h = hypothesis{likely: true, cause: "driver_too_old",
+		text: fmt.Sprintf("the driver %s is too old for a torch of CUDA 13, which needs %s: update the driver to %d or newer, or install a build for CUDA 12",
+			d.Version, floor, floor.Major()),
+		test: evidence.AskTorch + " ends in 13.0 or more then"}
+	if g, a := e.Driver().LeftBehind(floor); g != nil {
+		h.cause, h.text = "gpu_too_old_for_wheel",
+			fmt.Sprintf("torch is of CUDA 13, which needs driver %s, and %d is the last branch that drives the %s: an older torch, or another GPU",
+				floor, a.LastBranch, evidence.NameOf(*g))
 	}
-	return
+	return h
 }
 
 // defaultIs reports whether the release that is here is built for this major of CUDA
 // where nobody asks for another.
 func defaultIs(e *evidence.Evidence, major int) bool {
 	r, ok := e.Matrix.Release(e.Torch.Version)
-	return ok && slices.ContainsFunc(r.Builds, func(b *matrix.Build) bool {
-		return b.Default && b.OS == "linux" && !b.CUDA.IsZero() && b.CUDA.Major() == major
-	})
+	return ok && slices.ContainsFunc(unasked(r), func(b *matrix.Build) bool { return b.CUDA.Major() == major })
 }
 
 // newestLabel is the CUDA build that the newest release brings without asking.
 func newestLabel(m *matrix.Matrix) string {
-	if len(m.Releases) == 0 {
-		return ""
-	}
-	for _, b := range m.Releases[0].Builds {
-		if b.Default && b.OS == "linux" && !b.CUDA.IsZero() {
-			return b.Label
+	if len(m.Releases) > 0 {
+		if own := unasked(m.Releases[0]); len(own) > 0 {
+			return own[0].Label
 		}
 	}
 	return ""
+}
+
+// unasked are the CUDA builds of a release that come where nobody asks for another.
+func unasked(r *matrix.Release) []*matrix.Build {
+	return xslices.Filter(r.Builds, func(b *matrix.Build) bool { return b.Default && b.OS == "linux" && !b.CUDA.IsZero() })
 }
 
 func maybeNoDriver(e *evidence.Evidence) (h hypothesis) {
