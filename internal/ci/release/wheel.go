@@ -18,7 +18,7 @@ import (
 // The name `envfix` is somebody else's on the index.
 const distribution = "envfix_gpu"
 
-//go:embed wheel/__init__.py wheel/__main__.py wheel/DESCRIPTION.md
+//go:embed wheel/__init__.py wheel/__main__.py wheel/METADATA wheel/DESCRIPTION.md
 var wheelFiles embed.FS
 
 // tagsOf are the platforms of the target's wheel (PEP 425, 600, 656). The binary
@@ -52,35 +52,16 @@ func (r *Release) wheel(t target, program []byte) []byte {
 	for _, name := range []string{"__init__.py", "__main__.py"} {
 		w.add(distribution+"/"+name, 0o644, must.Get(wheelFiles.ReadFile("wheel/"+name)))
 	}
+	metadata := os.Expand(string(must.Get(wheelFiles.ReadFile("wheel/METADATA"))), func(string) string { return r.Version.python() }) // its only slot
 	description := must.Get(wheelFiles.ReadFile("wheel/DESCRIPTION.md"))
 	w.add(base+".data/scripts/"+t.program(), 0o755, program)
-	w.add(info+"METADATA", 0o644, []byte(metadata(r.Version.python())+string(description)))
+	w.add(info+"METADATA", 0o644, append([]byte(metadata), description...))
 	w.add(info+"WHEEL", 0o644, []byte(wheelFile(t)))
 	w.add(info+"entry_points.txt", 0o644, []byte("[console_scripts]\nenvfix-gpu = "+distribution+".__main__:main\n"))
 	w.add(info+"licenses/LICENSE", 0o644, licence)
 	record := strings.Join(w.record, "\n") + "\n" + info + "RECORD,,\n"
 	w.add(info+"RECORD", 0o644, []byte(record))
 	return w.close()
-}
-
-func metadata(version string) string {
-	return `Metadata-Version: 2.4
-Name: envfix-gpu
-Version: ` + version + `
-Summary: Gets PyTorch to run on the GPU that is there: driver, CUDA, cuDNN and torch that fit, and why
-Keywords: pytorch,torch,cuda,gpu,nvidia,driver,rocm
-License-Expression: Apache-2.0
-License-File: LICENSE
-Classifier: Environment :: Console
-Classifier: Environment :: GPU
-Classifier: Intended Audience :: Developers
-Classifier: Intended Audience :: System Administrators
-Classifier: Programming Language :: Go
-Classifier: Topic :: System :: Installation/Setup
-Requires-Python: >=3.7
-Description-Content-Type: text/markdown
-
-`
 }
 
 func wheelFile(t target) string {
