@@ -151,7 +151,8 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.text = fmt.Sprintf("this user may not read all of %s %s (%d files): %s is closed to others", d.Name, d.Version, d.Absent, d.Barred)
 	case d.Absent > 0:
 		t.check, t.proof = "PY010", evidence.Proven
-		t.text = fmt.Sprintf("%s %s is not whole: %d of its %d files are missing", d.Name, d.Version, d.Absent, d.Files) +
+		lacks := say.Either(d.Files == 0, "the list of its files is missing", fmt.Sprintf("%d of its %d files are missing", d.Absent, d.Files))
+		t.text = fmt.Sprintf("%s %s is not whole: %s", d.Name, d.Version, lacks) +
 			say.With(", links to ", d.Link, ", which is not there"+say.If(strings.Contains(d.Link, "/archive-v"), ": an installer's cache that was cleaned"))
 		t.said = text.Each(d.Missing[:min(2, len(d.Missing))], func(f string) evidence.Quote { return evidence.Fact("missing: %s", f) })
 	case d.Gone != "" && ours:

@@ -98,7 +98,9 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	byPip := d.Installer == "pip" || d.Installer == "uv"
 	data := h.Bytes(info+"/RECORD", sysroot.MaxFile)
 	if len(data) == 0 {
-		if byPip {
+		if d.Link = brokenLink(h, info+"/RECORD", path.Dir(info)); d.Link != "" {
+			d.Absent, d.Missing = 1, []string{text.Printable(info + "/RECORD")}
+		} else if byPip {
 			d.Record = "missing or empty"
 		}
 		return
