@@ -267,7 +267,7 @@ var cudaOfFile = lazy.Regexp(`_cuda(\d\d)(\d)(?:_\w+)?\.so$`)
 // extensions binds the machine code of other packages that asks for torch's libraries, or for
 // those of CUDA beside a torch that brings some.
 func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForCUDA) {
-	needed := python.Needs(e.Dists, "torch")
+	needed, companions := python.Needs(e.Dists, "torch"), python.Needs(e.Dists, "numpy", "torchvision", "torchaudio")
 	for _, d := range e.Dists {
 		if python.TorchSet().MatchString(d.Name) && !strings.HasPrefix(d.Name, "torch") || d.Name == "torch" || needed[d.Name] ||
 			strings.Contains(string(h.Bytes(d.Info+"/WHEEL", 4096)), "Root-Is-Purelib: true") { // no machine code
@@ -278,7 +278,7 @@ func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForC
 			if m := cudaOfFile().FindStringSubmatch(file.Path); m != nil {
 				versions = xslices.Add(versions, m[1]+"."+m[2])
 			} else if IsELF(file.Path) && strings.HasSuffix(file.Path, ".so") {
-				l.extension(h, d, path.Join(d.Path, file.Path))
+				l.extension(h, d, path.Join(d.Path, file.Path), companions[d.Name])
 			}
 		}
 		if len(versions) > 0 {
@@ -288,13 +288,14 @@ func (l *linker) extensions(h *sysroot.Host, e python.Env) (bring []machine.ForC
 	return bring
 }
 
-func (l *linker) extension(h *sysroot.Host, d python.Dist, file string) {
+// extension binds one file of a package; always: also where it has nothing to do with torch.
+func (l *linker) extension(h *sysroot.Host, d python.Dist, file string, always bool) {
 	o, backend := l.Read(file), python.Backend(h, d.Info) != ""
 	cuda := slices.ContainsFunc(l.All, func(x *loader.Object) bool { return strings.HasPrefix(x.Name, "libcudart.so") })
 	asks := func(n string) bool {
 		return strings.HasPrefix(n, "libtorch") || strings.HasPrefix(n, "libc10") || cuda && brought().MatchString(n)
 	}
-	if o == nil || !slices.ContainsFunc(o.Needed, asks) && !slices.ContainsFunc(d.Needs, func(line string) bool { return python.RequiredName(line) == "torch" }) {
+	if o == nil || !always && !slices.ContainsFunc(o.Needed, asks) && !slices.ContainsFunc(d.Needs, func(line string) bool { return python.RequiredName(line) == "torch" }) {
 		return
 	}
 	dist := d.Name

@@ -24,7 +24,7 @@ func Files(h *sysroot.Host, sites []string, e python.Env) []machine.DistFiles {
 	for _, d := range e.Dists {
 		read[d.Info] = d
 	}
-	imported, abi := python.Needs(e.Dists, "torch"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
+	imported, abi := python.Needs(e.Dists, "torch", "torchvision", "torchaudio"), "cp"+strings.ReplaceAll(version.Minor(e.Python.Version), ".", "")
 	tag := python.Tag(e.Python)
 	return sysroot.Each(infos, func(info string) machine.DistFiles {
 		d, ok := read[info]
