@@ -146,6 +146,9 @@ var liveCases = []liveCase{
 		libcuda("/usr/local/cuda/compat/libcuda.so.999.10.01", "999.10.01", "LD_LIBRARY_PATH")(c)
 		c.Machine.GPUs[0].Name = "NVIDIA H100 80GB HBM3"
 	}, "", nil, false},
+	{"a driver of JetPack that is too old", func(c *read.Case) {
+		c.Machine.Platform.Environment, c.Machine.Driver.Version = machine.Jetson, version.MustDotted("440.18")
+	}, "DRV005", []string{"a part of JetPack"}, false},
 	{"the libcuda of a Jetson", libcuda("/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1", "1.1", "ld.so.cache"), "", nil, false},
 	{"an environment that was moved away", func(c *read.Case) {
 		variable("VIRTUAL_ENV", "/old/venv")(c)

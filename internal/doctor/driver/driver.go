@@ -145,7 +145,7 @@ func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...e
 	text += say.If(e.Machine.Platform.Environment == machine.WSL2, "; under WSL that is the driver of Windows")
 	return out.Find("DRV005", evidence.Proven, said...).
 		Say(text).
-		Do("update the NVIDIA driver", "{torch}")
+		Do(say.Either(e.Machine.Platform.Environment == machine.Jetson, "a Jetson's driver is a part of JetPack: a newer one comes with that alone", "update the NVIDIA driver"), "{torch}")
 }
 
 // driverHalves: the library and the kernel module are of different versions.
