@@ -62,10 +62,10 @@ func (e Repair) Set(variable, value, why string) Mend {
 	return Mend{Fixes: []plan.EnvFix{{Variable: variable, Action: "set", Value: value, Why: why}}}
 }
 
-// EntryOf is the entry of a list of directories that names dir, as it stands there.
+// EntryOf is the entry of a list of directories that names dir, as it stands there: it may lead from where one stands.
 func EntryOf(list, dir string) string {
 	for entry := range strings.SplitSeq(list, ":") {
-		if entry != "" && path.Clean(entry) == dir {
+		if at := path.Clean(entry); entry != "" && (at == dir || !path.IsAbs(at) && strings.HasSuffix(dir, "/"+at)) {
 			return entry
 		}
 	}
