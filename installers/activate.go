@@ -49,7 +49,7 @@ func Activated(variable, value string, fixes []plan.EnvFix) string {
 		case f.Variable != variable || activateLine(f) == "":
 		case f.Action == "set":
 			value = f.Value
-		case variable == "PYTHONHOME":
+		case ownValue().MatchString(variable):
 			value = ""
 		default:
 			entries := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(separators(variable), r) })
@@ -82,6 +82,8 @@ func activateLine(f plan.EnvFix) string {
 	case "LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD":
 	case "PYTHONHOME":
 		return say.If(f.Action == "remove", "unset PYTHONHOME")
+	case "PYTHONPLATLIBDIR":
+		return say.If(f.Action == "remove", unsetLine(f))
 	case "PYTHONNOUSERSITE":
 		return "export PYTHONNOUSERSITE='" + f.Value + "'"
 	default:
@@ -101,6 +103,11 @@ func profileLine(f plan.EnvFix) string {
 	if line := activateLine(f); line != "" || f.Action != "remove" || !ownValue().MatchString(f.Variable) || strings.ContainsFunc(f.Value, func(r rune) bool { return r == '\'' || !unicode.IsPrint(r) }) {
 		return line
 	}
+	return unsetLine(f)
+}
+
+// unsetLine unsets a variable where it is still what it was.
+func unsetLine(f plan.EnvFix) string {
 	return `[ "${` + f.Variable + `-}" != '` + f.Value + `' ] || unset ` + f.Variable
 }
 

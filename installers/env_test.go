@@ -191,3 +191,12 @@ func TestInstalledFixes(t *testing.T) {
 		t.Errorf("with torch: %v", got)
 	}
 }
+
+// A variable that has one value, and that no Python starts with, is unset by the activate script.
+func TestActivateUnsets(t *testing.T) {
+	fix := plan.EnvFix{Variable: "PYTHONPLATLIBDIR", Action: "remove", Value: "lib64"}
+	out, err := exec.Command("sh", "-euc", "PYTHONPLATLIBDIR=lib64\n"+activateLine(fix)+"\nprintf %s \"${PYTHONPLATLIBDIR-none}\"").CombinedOutput()
+	if err != nil || string(out) != "none" || Activated("PYTHONPLATLIBDIR", "lib64", []plan.EnvFix{fix}) != "" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
