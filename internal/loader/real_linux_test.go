@@ -49,7 +49,7 @@ func build(t *testing.T, dir, line string) {
 	part := append(strings.Split(line, "|"), "", "")
 	name, needs, _ := strings.Cut(strings.TrimSpace(part[0]), ":")
 	code, file := strings.TrimSpace(part[2]), filepath.Join(dir, name)
-	argv := []string{"-o", file, "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", "-Wl,-rpath-link," + dir + "/r"}
+	argv := []string{"-o", file, "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined", "-Wl,-rpath-link," + dir + "/r"}
 	if name != "main" {
 		argv = append(argv, "-shared", "-fPIC", "-Wl,-soname,"+filepath.Base(name))
 	} else if code == "" {
