@@ -76,12 +76,7 @@ func readPage(path string) (p rawPage, ok bool) {
 // A clock turns the probe's monotonic nanoseconds into seconds of the job.
 type clock struct{ start uint64 }
 
-func (c clock) at(ns uint64) float64 {
-	if ns < c.start {
-		return 0
-	}
-	return float64(ns-c.start) / 1e9
-}
+func (c clock) at(time uint64) float64 { return ns(max(time, c.start) - c.start) }
 
 // page says what the words mean. now is the moment of the reading, in the
 // probe's nanoseconds.

@@ -38,27 +38,22 @@ type counters struct {
 // it. The error says that there is no such process.
 func StartWatch(o Options, pid int) (*Watch, error) {
 	w := &Watch{prior: map[int]counters{}, options: o}
-	if pid > 0 {
-		if _, ok := proc.Self.Of(pid).Stat(); !ok {
-			return nil, fmt.Errorf("no process %d", pid)
-		}
-	}
-	w.gpus = startGPUs(o)
-	if pid > 0 {
-		l := o.laneOf(pid)
-		w.Job = proc.Self.Of(pid).Args() // while it is there
-		w.rec = newRecorder(pid, false, l, w.gpus, proc.Self.Of(pid).Env())
-		w.w = w.rec.w
-		if l == nil && strings.HasPrefix(proc.Self.Of(pid).Name(), "python") {
-			w.spy = newSpy(pid)
-		}
-		for i := range w.gpus.gpus {
-			w.gpus.gpus[i].Before = nil // the job was there before we were
-		}
-		w.gpus.started = time.Time{}
+	if pid < 1 {
+		w.gpus, w.w = startGPUs(o), newWatcher(0, false, nil, nil)
 		return w, nil
 	}
-	w.w = newWatcher(0, false, nil, nil)
+	job := proc.Self.Of(pid)
+	if _, ok := job.Stat(); !ok {
+		return nil, fmt.Errorf("no process %d", pid)
+	}
+	l := o.laneOf(pid)
+	w.gpus, w.Job = startGPUs(o), job.Args() // while it is there
+	w.gpus.started = time.Time{}             // the job was there before we were
+	w.rec = newRecorder(pid, false, l, w.gpus, job.Env())
+	w.w = w.rec.w
+	if l == nil && strings.HasPrefix(job.Name(), "python") {
+		w.spy = newSpy(pid)
+	}
 	return w, nil
 }
 

@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,13 +68,8 @@ func newWatcher(root int, own bool, l *lane, env []string) *watcher {
 
 // forget drops the processes that have ended, for a watch that never ends.
 func (w *watcher) forget() {
-	w.order = slices.DeleteFunc(w.order, func(pid int) bool {
-		gone := w.procs[pid].gone
-		if gone {
-			delete(w.procs, pid)
-		}
-		return gone
-	})
+	maps.DeleteFunc(w.procs, func(_ int, p *watched) bool { return p.gone })
+	w.order = slices.DeleteFunc(w.order, func(pid int) bool { return w.procs[pid] == nil })
 }
 
 // delay is how long the main thread was ready and waited for a CPU: the second
