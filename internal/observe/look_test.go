@@ -104,6 +104,20 @@ evaluate(g["_call_impl"])
 	}
 }
 
+// TestLineOfNone: Python 3.11 gives the end of a loop that ends in an if no line, and there
+// most looks at it fall: it is told by the line before, not by the function's first.
+func TestLineOfNone(t *testing.T) {
+	r := runProbed(t, `
+from types import SimpleNamespace as New
+import torch, _envfix_look as K
+code = New(co_firstlineno=1, co_lines=lambda: iter([(0, 2, 1), (2, 6, 2), (6, 8, 3), (8, 10, None), (10, 12, 2)]))
+print(*(K.line(New(f_lineno=n, f_lasti=at, f_code=code)) for n, at in ((3, 6), (None, 8), (None, -1))))
+`)
+	if r.stdout != "3 3 1\n" || r.stderr != "" {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
+}
+
 // TestShortCollections: at a collection's end a look gets the GIL, which C may have held
 // until then: only one that took its time collects.
 func TestShortCollections(t *testing.T) {

@@ -68,8 +68,9 @@ def facts(f):  # (is it the job's own, what is it for, its module); kept for eac
         got = L["known"][code] = own, kind, module
     return got
 
-def line(f):  # there is code that belongs to none, such as the end of a loop in Python 3.11
-    return f.f_lineno or f.f_code.co_firstlineno
+def line(f):  # there is code that belongs to none, such as the end of a loop in Python 3.11: that of what stands before it
+    before = () if f.f_lineno else (n for start, _, n in reversed([*f.f_code.co_lines()]) if n and start <= f.f_lasti)
+    return f.f_lineno or next(before, f.f_code.co_firstlineno)
 
 def source(f):
     return linecache.getline(f.f_code.co_filename, line(f))
