@@ -123,6 +123,8 @@ print(*(K.line(New(f_lineno=n, f_lasti=at, f_code=code)) for n, at in ((3, 6), (
 func TestShortCollections(t *testing.T) {
 	r := runProbed(t, `
 import sys, torch, _envfix_look as K, _envfix_probe as P
+K.end()
+P.now = lambda: 10**15 # on a crowded machine the short one is long too
 was, said = P.cpu, []
 def told():
     f, stack = sys._getframe(1), []
