@@ -189,9 +189,6 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 
 // closedDir reports whether a directory may not be listed.
 func closedDir(h *sysroot.Host, dir string) bool {
-	f, err := os.Open(h.Real(dir))
-	if err == nil {
-		f.Close()
-	}
+	_, err := os.ReadDir(h.Real(dir))
 	return os.IsPermission(err)
 }

@@ -85,23 +85,18 @@ func beside(h *sysroot.Host, i *machine.Installation, torch machine.Package, inf
 
 // infoOf is the dist-info directory of a distribution; "" there is none.
 func infoOf(h *sysroot.Host, d machine.Package) string {
-	for _, name := range h.Names(d.Path) {
-		stem, ok := strings.CutSuffix(name, ".dist-info")
-		if dist, _, _ := strings.Cut(stem, "-"); ok && machine.NormalName(dist) == d.Name {
-			return d.Path + "/" + name
-		}
-	}
-	return ""
+	infos, _ := python.Infos(h, []string{d.Path}, ".dist-info")
+	info, _ := xslices.Find(infos, func(info string) bool {
+		dist, _, _ := strings.Cut(path.Base(info), "-")
+		return machine.NormalName(dist) == d.Name
+	})
+	return info
 }
 
 // installed is when a distribution was installed: its RECORD and INSTALLER are written
 // then, while other files may carry the time of the wheel or of a cache.
 func installed(h *sysroot.Host, info string) time.Time {
-	at := modified(h, info+"/RECORD")
-	if o := modified(h, info+"/INSTALLER"); o.After(at) {
-		at = o
-	}
-	return at
+	return slices.MaxFunc([]time.Time{modified(h, info+"/RECORD"), modified(h, info+"/INSTALLER")}, time.Time.Compare)
 }
 
 func modified(h *sysroot.Host, file string) time.Time {
