@@ -37,6 +37,18 @@ func (e *Error) Unwrap() error { return e.Err }
 // NetworkHint is what to see to where no proxy is named.
 const NetworkHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY and HTTP_PROXY, which envfix passes on"
 
+// Hint is what to see to where an installer's network fails: the proxy, where one is named.
+func Hint() string {
+	if proxy, variable := proxyFor(&url.URL{Scheme: "https"}); proxy != nil {
+		return proxyHint(variable)
+	}
+	return NetworkHint
+}
+
+func proxyHint(variable string) string {
+	return fmt.Sprintf("see whether %s names the right proxy, or `unset %s`", variable, variable)
+}
+
 // Index opens a connection to the server of an index, through the proxy before it where
 // there is one, and says what keeps it from that; nil where nothing does. What is neither a
 // name that does not resolve, a server that takes no connection nor a proxy that opens no way
@@ -83,7 +95,7 @@ func connect(ctx context.Context, u *url.URL, index string) *Error {
 	return &Error{
 		Index: index,
 		Text:  fmt.Sprintf("%s cannot be reached: of the proxy before it, %s=%s, %s", cmp.Or(u.Host, "the default index"), variable, shown.String(), what),
-		Hint:  fmt.Sprintf("see whether %s names the right proxy, or `unset %s`", variable, variable),
+		Hint:  proxyHint(variable),
 		Err:   err,
 	}
 }

@@ -54,6 +54,9 @@ func TestProxyOpensNoWay(t *testing.T) {
 	if e := Index(t.Context(), "https://open.invalid/simple"); e != nil {
 		t.Error(e)
 	}
+	if h := Hint(); h != "see whether ALL_PROXY names the right proxy, or `unset ALL_PROXY`" {
+		t.Errorf("a network that fails behind a proxy: %s", h)
+	}
 	e := Index(t.Context(), "https://closed.invalid/simple")
 	if want := "closed.invalid cannot be reached: of the proxy before it, ALL_PROXY=" + proxy.URL + ", the answer is 403 Forbidden"; e == nil || e.Text != want {
 		t.Errorf("got %+v, want %s", e, want)
