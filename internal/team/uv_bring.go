@@ -41,11 +41,11 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 }
 
 func noUV(why string, details []string, err error) error {
-	return &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err,
-		Hints: []string{
-			"put uv on PATH: `python3 -m pip install uv` in any environment",
-			"`--mirror default=URL` names another index to bring it from",
-		}}
+	hints := []string{"put uv on PATH: one file, which `python3 -m pip install uv` brings where there is a network"}
+	if details != nil { // an index was asked
+		hints = append(hints, "`--mirror default=URL` names another index to bring it from")
+	}
+	return &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err, Hints: hints}
 }
 
 // bringUV makes an environment with uv aside and renames it: two locks at a time do not
