@@ -99,8 +99,8 @@ func lockOf(c *cli.Context) (lockCall, error) {
 		return f, err
 	}
 	args := c.Args().Slice()
-	if i := slices.Index(args, "."); i >= 0 && project.IsFile("pyproject.toml") { // as `envfix plan .`
-		f.wish.Files, args = append(f.wish.Files, "pyproject.toml"), slices.Delete(args, i, i+1)
+	if i, file := slices.Index(args, "."), project.FirstWish("."); i >= 0 && file != "" { // as `envfix plan .`
+		f.wish.Files, args = append(f.wish.Files, file), slices.Delete(args, i, i+1)
 	}
 	asked, err := project.RequirementsOf(args)
 	f.wish.Requirements = text.Each(asked, func(q pep508.Requirement) string { return q.Text })
@@ -147,6 +147,9 @@ func (f lockCall) make(ctx context.Context, out io.Writer) error {
 	bar.end()
 	if err != nil {
 		return f.wayOut(t, old, err)
+	}
+	if file := project.FirstWish("."); old == nil && file != "" && len(f.wish.Files)+len(f.wish.Requirements) == 0 {
+		broken = append(broken, ui.Clean(file)+" was not read: `envfix lock .` locks what it asks for")
 	}
 	r.Notes = append(broken, r.Notes...)
 	return answer(out, f.json, lockJSON(r), ui.Locked(r), fail.OK)

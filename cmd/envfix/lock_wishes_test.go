@@ -309,3 +309,22 @@ func TestLockKeepsTheUnasked(t *testing.T) {
 		}
 	}
 }
+
+// `lock .` takes the file that `plan .` takes, whatever it is called; where nothing was
+// asked for, it is said that what lies there was not read.
+func TestLockOfProject(t *testing.T) {
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "rich", Version: "13.0"})
+	flags := []string{"--mirror", "default=" + x.URL, "--only-index", "default", "--target", "rtx=gpu=12.0 driver=580 python=3.12"}
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "requirements.txt"), "torch\nrich\n")
+	code, out := lockSays(t, dir, append([]string{"lock"}, flags...)...)
+	wantExit(t, code, fail.OK)
+	if lockedPackages(t, "rtx")["rich"] != "" || !strings.Contains(out, "requirements.txt was not read: `envfix lock .`") {
+		t.Errorf("not said what was not read:\n%s", out)
+	}
+	wantExit(t, lockIn(t, dir, append([]string{"lock", "."}, flags[:4]...)...), fail.OK)
+	if lockedPackages(t, "rtx")["rich"] == "" {
+		t.Error("the project's list was not read")
+	}
+}
