@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,6 +88,16 @@ func TestLockOfADirectoryAbove(t *testing.T) {
 	if _, said := lockSays(t, dir, "doctor", "-v"); !strings.Contains(said, "matches no profile") || strings.Contains(said, "`envfix apply` installs") {
 		t.Errorf("doctor names an apply that refuses:\n%s", said)
 	}
+	// Both refusals name a command that adds this very machine, as it can be pasted.
+	adds := regexp.MustCompile("`envfix lock target add (here)=\"([^\"`]*)\"`")
+	_, named := lockSays(t, dir, "plan", "--profile", "rtx")
+	_, said := lockSays(t, dir, "plan")
+	way := adds.FindStringSubmatch(strings.Join(strings.Fields(said), " "))
+	if way == nil || !adds.MatchString(strings.Join(strings.Fields(named), " ")) {
+		t.Fatalf("no way to add this machine:\n%s\n%s", said, named)
+	}
+	wantExit(t, lockIn(t, dir, "lock", "target", "add", "here="+way[2]+" python=3.12 index=default", "--mirror", "default="+x.URL), fail.OK)
+	wantExit(t, lockIn(t, dir, "plan"), fail.OK)
 }
 
 // A driver below the floor is no dead end: the error names the flag, and the flag plans

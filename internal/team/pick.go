@@ -83,7 +83,7 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 		}
 		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
 		bad.Details = text.Each(faults, lock.Mismatch.String)
-		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), elsewhereHint(h, *p)...)
+		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), ways(h, *p)...)
 		return nil, "", bad
 	}
 	p, why, err := l.Pick(h, f.OtherDriver)
@@ -95,19 +95,25 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 	if p, _, err := l.Pick(h, true); err == nil {
 		bad.Hints = driverHint(p.Match.Check(h), p, "")
 	}
-	bad.Hints = append(append(bad.Hints, elsewhereHint(h, l.Profiles...)...), "`envfix plan --no-lock` shows what this machine could run",
-		"`envfix lock target add NAME=\"…\"` adds a kind of machine")
+	bad.Hints = append(bad.Hints, ways(h, l.Profiles...)...)
 	return nil, "", bad
 }
 
-// elsewhereHint is how who has no GPU, or no driver, here asks for the machine that has it,
-// where that could run what is installed here.
-func elsewhereHint(h machine.Machine, profiles ...lock.Profile) []string {
+// ways are left to a machine that profiles are not for. Who has no GPU, or no driver, here
+// describes the machine that has it, where that could run what is installed here.
+func ways(h machine.Machine, profiles ...lock.Profile) (out []string) {
 	here := slices.ContainsFunc(profiles, func(p lock.Profile) bool { return p.Match.OS == h.Platform.OS && p.Match.GPU != "" })
-	if !here || len(h.GPUs) > 0 && (h.Driver != nil || h.GPUs[0].Vendor != machine.NVIDIA) {
-		return nil
+	if here && (len(h.GPUs) == 0 || h.Driver == nil && h.GPUs[0].Vendor == machine.NVIDIA) {
+		out = []string{"`--gpu GPU --driver VERSION` describes the machine that has it: an image built here, a login node"}
 	}
-	return []string{"`--gpu GPU --driver VERSION` describes the machine that has it: an image built here, a login node"}
+	kind := "os=" + h.Platform.OS + " gpu=" + strings.Join(text.Each(h.GPUs, func(g machine.GPU) string { return clean(g.Name) }), ",")
+	if len(h.GPUs) == 0 && h.Platform.OS != "macos" {
+		kind += "none"
+	}
+	if h.Driver != nil {
+		kind += " driver=" + h.Driver.Version.String()
+	}
+	return append(out, "`envfix plan --no-lock` shows what this machine could run", "`envfix lock target add here=\""+kind+"\"` has the lock serve it, too")
 }
 
 // driverHint is the way out where the driver alone keeps a machine from a profile.
