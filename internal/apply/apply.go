@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -262,10 +263,10 @@ func tellState(e *fail.Error, r *run, touched bool) {
 	case e.Code == fail.Interrupted && r.inPlace(): // not touched yet
 	case e.Code == fail.Interrupted && r.env.Current() == r.gen.ID:
 		e.Details = append(e.Details, r.env.Dir+" is the new environment already")
-	case e.Code == fail.Interrupted && r.result.Before == "":
-		e.Details = append(e.Details, r.env.Dir+" is not there yet; the same command begins anew, with what was fetched so far")
 	case e.Code == fail.Interrupted:
-		e.Details = append(e.Details, r.env.Dir+" is as it was before")
+		_, err := os.Lstat(r.env.Dir)
+		is := say.Either(gone(err), " is not there yet", " is as it was before")
+		e.Details = append(e.Details, r.env.Dir+is+"; the same command begins anew, with what was fetched so far")
 	}
 }
 

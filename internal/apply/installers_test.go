@@ -190,3 +190,25 @@ func reseal(t *testing.T, p *plan.Plan) *plan.Plan {
 	}
 	return p
 }
+
+// What was there is not said to be missing after Ctrl-C, also where it is no environment of
+// envfix's own: somebody's, or the one that a rollback brought back.
+func TestInterruptedBesideAnother(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".venv")
+	env, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer env.Close()
+	r := &run{env: env, gen: Generation{ID: "new-1"}, plan: &plan.Plan{Steps: []plan.Step{{Switch: &plan.Switch{Dir: dir}}}}}
+	for _, want := range []string{"is not there yet", "is as it was before"} {
+		e := &fail.Error{Code: fail.Interrupted}
+		tellState(e, r, true)
+		if len(e.Details) != 1 || !strings.Contains(e.Details[0], want) || !strings.Contains(e.Details[0], "begins anew") {
+			t.Errorf("got %q, want %q", e.Details, want)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
