@@ -35,6 +35,10 @@ func TestMessageChecks(t *testing.T) {
 // healthy one that differs in the one fact that matters.
 var ruled = []struct{ check, sick, healthy string }{
 	{
+		"XPU001", "torch 2.6.0+xpu\nAssertionError: Torch not compiled with CUDA enabled",
+		"torch 2.6.0+xpu\nthe model trains on xpu",
+	},
+	{
 		"DRV021", "Windows 11, docker run --gpus all: Error 500: named symbol not found",
 		"Windows 11, docker run --gpus all: torch.cuda.is_available() True",
 	},

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestKindsOfMessages(t *testing.T) {
 		"RuntimeError: CUDA failed with error out of memory":                                   "gpu-memory oom",
 		"foo requires scipy>=1.10, which is not here":                                          "package-old none",
 		"Why isn't my GPU being used by PyTorch?":                                              "question-gpu-unused none",
+		"The renderer is using my CPU instead of RTX 5090 on Windows 11.":                      "question-gpu-unused none",
+		"my GPU is hardly utilized and inference was very slow":                                "question-gpu-idle none",
+		"it works with the CPU (slow) although I have a GPU and tensorflow[and-cuda] is here":  "question-other-program none",
 		"GPU utilization is only 30% while training":                                           "question-gpu-idle none",
 		"Ollama doesnt seem to use the GPU. It falls back to the CPU":                          "question-other-program none",
 		"ValueError: Unknown mixed_precision mode: x. Choose between y":                        "",
@@ -151,6 +155,31 @@ func TestKindsSayNoMoreThanTheLine(t *testing.T) {
 			if all := m.Text + strings.Join(m.Fix, "\n"); strings.Contains(all, never) {
 				t.Errorf("%q: %s", text, all)
 			}
+		}
+	}
+}
+
+// glibc, bash, apt and modprobe in another language are known by codes, files and names.
+func TestTongues(t *testing.T) {
+	for text, want := range map[string]string{
+		"ImportError: libcudart.so.12: Ne peut ouvrir le fichier d'objet partagé: Aucun fichier ou dossier de ce type":    "missing_runtime_lib",
+		"nvidia-smi: error while loading shared libraries: libnvidia-ml.so.1: 共有オブジェクトファイルを開けません: そのようなファイルやディレクトリはありません": "driver_missing",
+		"ImportError: libcudart.so.12: Kann die Shared-Object-Datei nicht öffnen: Datei nicht gefunden":                   "missing_runtime_lib",
+		"OSError: [Errno 12] Невозможно выделить память":                                                                  "oom",
+		"bash: Zeile 3: nvidia-smi: Befehl nicht gefunden":                                                                "driver_missing",
+		"bash: nvidia-smi : commande introuvable":                                                                         "driver_missing",
+		"E: Paket nvidia-driver kann nicht gefunden werden.":                                                              "driver_missing",
+		"E: Impossible d'obtenir le verrou /var/lib/dpkg/lock-frontend":                                                   "none",
+		"modprobe: ERROR: could not insert 'nvidia': Требуемый ключ недоступен":                                           "driver_missing",
+	} {
+		a := explained(t, text)
+		if len(a.Matches) == 0 || a.Matches[0].Cause != want || len(a.Matches[0].Fix) == 0 || !strings.HasPrefix(text, strings.TrimSuffix(a.Matches[0].Quote, "…")) {
+			t.Errorf("%q: %+v, want %s", text, a.Matches, want)
+		}
+	}
+	for _, text := range []string{"OSError: libcudnn.so.9: failed to map segment from shared object: Operation not permitted", "bash: python3: unbound variable is not here"} {
+		if a := explained(t, text); len(a.Matches) > 0 && slices.Contains([]string{"missing_runtime_lib", "driver_missing"}, a.Matches[0].Cause) {
+			t.Errorf("%q: %+v", text, a.Matches)
 		}
 	}
 }

@@ -1,15 +1,15 @@
 package know
 
 import (
-	"bytes"
 	"compress/flate"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"hash/crc32"
 	"io"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -67,11 +67,7 @@ func keyOf(b string) uint32 {
 	return uint32(binary.LittleEndian.Uint64([]byte(b[:keySize])) * 0x9e3779b97f4a7c15 >> 32)
 }
 
-func sumOf(piece string) uint64 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(piece)) // never fails
-	return uint64(h.Sum32() >> (32 - sumBits))
-}
+func sumOf(piece string) uint64 { return uint64(crc32.ChecksumIEEE([]byte(piece)) >> (32 - sumBits)) }
 
 // A numbering gives each text a number, in the order of their first use.
 type numbering struct {
@@ -141,10 +137,10 @@ func newCatalogue(file string) (*Catalogue, error) {
 }
 
 func deflate(s string) (string, error) {
-	var deflated bytes.Buffer
+	var deflated strings.Builder
 	w, err := flate.NewWriter(&deflated, flate.BestCompression)
 	if err == nil {
-		_, err = w.Write([]byte(s))
+		_, err = io.WriteString(w, s)
 		err = errors.Join(err, w.Close())
 	}
 	return deflated.String(), err
@@ -257,15 +253,7 @@ func (c *Catalogue) key(at int) uint32 { return binary.BigEndian.Uint32([]byte(c
 
 // search returns where the first row of a key would be.
 func (c *Catalogue) search(key uint32) int {
-	lo, hi := 0, len(c.Rows)/rowSize
-	for lo < hi {
-		if m := (lo + hi) / 2; c.key(m*rowSize) < key {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	return lo * rowSize
+	return rowSize * sort.Search(len(c.Rows)/rowSize, func(n int) bool { return c.key(n*rowSize) >= key })
 }
 
 func isWord(c byte) bool { return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }

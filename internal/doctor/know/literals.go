@@ -2,6 +2,7 @@ package know
 
 import (
 	"regexp/syntax"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -251,12 +252,10 @@ func beginning(re *syntax.Regexp) []string {
 		return beginning(re.Sub[0])
 	}
 	if re.Op == syntax.OpConcat {
-		n := len(re.Sub)
-		for n > 0 {
+		for n := len(re.Sub); n > 0; n-- {
 			if p := product(re.Sub[:n]); p != nil {
 				return p
 			}
-			n--
 		}
 	}
 	return nil
@@ -266,11 +265,7 @@ func shortest(set []string) int {
 	if len(set) == 0 {
 		return 0
 	}
-	n := len(set[0])
-	for _, s := range set {
-		n = min(n, len(s))
-	}
-	return n
+	return len(slices.MinFunc(set, func(a, b string) int { return len(a) - len(b) }))
 }
 
 // fold returns the one character that stands for all that differ from r in case alone,

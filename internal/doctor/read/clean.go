@@ -1,6 +1,8 @@
 package read
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -86,6 +88,35 @@ func plain(l string) bool {
 		}
 	}
 	return true
+}
+
+// tongues are what glibc, bash and apt say in the words of a language: by their codes, files and names, with
+// what they say in English. Source: their catalogs of messages (libc, bash, apt) in German, French, Japanese, Russian.
+var tongues = []struct {
+	form    func() *regexp.Regexp
+	english string
+}{
+	{lazy.Regexp(`(\[Errno 12\]) [^:]+`), "$1 Cannot allocate memory"},
+	{lazy.Regexp(`(\[Errno 13\]) [^:]+`), "$1 Permission denied"},
+	{lazy.Regexp(`^((?:Import|OS)Error: |.*loading shared libraries: )(lib[\w.+-]+\.so[\w.]*): [^:]+: [^:]+$`),
+		"${1}${2}: cannot open shared object file: No such file or directory"},
+	{lazy.Regexp(`^(-?bash: )(?:\S+ \d+ ?: )?([\w.+-]+) ?: [^:]+$`), "${1}${2}: command not found"},
+	{lazy.Regexp(`^E: [^/]* (/var/lib/(?:dpkg|apt)/[\w./-]*lock[\w-]*)\b.*`), "E: Could not get lock $1"},
+	{lazy.Regexp(`^E: [^:/]* ((?:lib)?(?:nvidia|cuda)[\w.-]*\w)[^:/]*$`), "E: Unable to locate package $1"},
+}
+
+// inEnglish is what is left of a line that needs no translation.
+var inEnglish = lazy.Regexp(`(?i)\b(?:cannot|could|unable|fail(?:s|ed)?|not|denied|shared object|file|symbol|package|version|memory|is|has|the)\b`)
+
+// english is a line with such words as in English.
+func english(l string) string {
+	within := func(mark string) bool { return strings.Contains(l, mark) }
+	if (strings.HasPrefix(l, "E: ") || slices.ContainsFunc([]string{"bash: ", "[Errno 1", ".so"}, within)) && !inEnglish().MatchString(l) {
+		for _, t := range tongues {
+			l = t.form().ReplaceAllString(l, t.english)
+		}
+	}
+	return l
 }
 
 // unprompt removes a shell's or Python's prompt.

@@ -202,6 +202,7 @@ func (r *Reader) piece(raw string) {
 		r.variable(r.wait, unprompt(l), said)
 		r.wait = ""
 	}
+	l = english(l)
 	r.try(l, said, false)
 	if r.read <= wordy {
 		r.container(l, said)
@@ -211,7 +212,7 @@ func (r *Reader) piece(raw string) {
 			File: r.file, Line: r.line - 1,
 			Text: clip(strings.TrimSpace(r.prev)+" "+strings.TrimSpace(l), 160),
 		}
-		end, start := tail(r.prev, 300), strings.TrimSpace(head(l, 300))
+		end, start := r.prev[max(0, len(r.prev)-300):], strings.TrimSpace(head(l, 300))
 		r.try(end+" "+start, before, true)
 		if len(r.prev) >= terminal {
 			r.try(end+start, before, true)
@@ -220,16 +221,4 @@ func (r *Reader) piece(raw string) {
 	r.prev = l
 }
 
-func head(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
-}
-
-func tail(s string, n int) string {
-	if len(s) > n {
-		return s[len(s)-n:]
-	}
-	return s
-}
+func head(s string, n int) string { return s[:min(n, len(s))] }
