@@ -148,6 +148,8 @@ func TestKindsSayNoMoreThanTheLine(t *testing.T) {
 		"ValueError: Unsupported data type: <class 'str'>":                                            ".dtype",
 		"WARNING:pip._internal.a:this experimental feature comes by --use-feature=x and is not ready": "does not take",
 		"slurmd: error: unable to clean up socket /var/spool/slurmd/n1: Permission denied":            "; an environment of one's own",
+		"FrobError: Unrecognized op can't be recomputed on the host: Unknown Error":                   "dmesg",
+		"error: The wheel is invalid: Unknown Error":                                                  "dmesg",
 		"RuntimeError: the loop requires Linux":                                                       "package",
 	} {
 		a := explained(t, text)
