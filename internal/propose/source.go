@@ -198,14 +198,7 @@ func eggRequires(s string) []string {
 		if line == "" {
 			continue
 		}
-		switch named := `extra == "` + extra + `"`; {
-		case extra != "" && marker != "":
-			line += " ; (" + marker + ") and " + named
-		case extra != "":
-			line += " ; " + named
-		case marker != "":
-			line += " ; " + marker
-		}
+		line += say.With(" ; ", say.List(" and ", say.With("(", marker, ")"), say.With(`extra == "`, extra, `"`)), "")
 		if _, err := pep508.Parse(line, ""); err == nil {
 			out = append(out, line)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -35,11 +36,9 @@ type lockedPackage struct {
 
 // index is the address of the index that a package comes from, as far as it is said.
 func (k lockedPackage) index() (url string, ok bool) {
-	url = str(k.Source["registry"])
-	elsewhere := k.Git+k.URL+k.Path != "" || len(k.Source) > 0 && url == "" && str(k.Source["type"]) != "legacy"
-	if str(k.Source["type"]) == "legacy" {
-		url = str(k.Source["url"])
-	}
+	legacy := str(k.Source["type"]) == "legacy"
+	url = str(k.Source[say.Either(legacy, "url", "registry")])
+	elsewhere := k.Git+k.URL+k.Path != "" || len(k.Source) > 0 && url == "" && !legacy
 	return url, !elsewhere && k.Version != ""
 }
 

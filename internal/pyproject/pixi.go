@@ -75,10 +75,8 @@ func pixiSpecs(c *resolver.Choice) [][2]string {
 	torch := say.Either(c.Build == "mps", "pytorch", say.Either(c.CUDA == "", "pytorch-cpu", "pytorch-gpu"))
 	out := [][2]string{{torch, "==" + c.Torch}}
 	for _, name := range sortedKeys(c.Packages) {
-		if v, _ := version.SplitLocal(c.Packages[name]); name != "torch" && v != "" {
-			out = append(out, [2]string{name, "==" + v})
-		} else if name != "torch" {
-			out = append(out, [2]string{name, "*"})
+		if v, _ := version.SplitLocal(c.Packages[name]); name != "torch" {
+			out = append(out, [2]string{name, say.Either(v != "", "=="+v, "*")})
 		}
 	}
 	return out

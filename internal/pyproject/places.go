@@ -27,12 +27,8 @@ func ofGit(address string) bool {
 // Repositories are what it takes from git, as an installer takes it.
 func (p *Project) Repositories() (out []string) {
 	for _, k := range p.Places {
-		switch {
-		case ofGit(k.Where) && k.Package != "":
-			q := pep508.Requirement{Name: k.Package, URL: k.Where, Marker: k.Marker}
-			out = append(out, q.Line())
-		case ofGit(k.Where):
-			out = append(out, k.Where)
+		if q := (pep508.Requirement{Name: k.Package, URL: k.Where, Marker: k.Marker}); ofGit(k.Where) {
+			out = append(out, say.Either(k.Package != "", q.Line(), k.Where))
 		}
 	}
 	of := xslices.Filter(p.Requirements, func(q pep508.Requirement) bool { return ofGit(q.URL) })
@@ -117,24 +113,15 @@ func asked(list []pep508.Requirement, name string) bool {
 
 // placeOf is the place of one source as a line of a requirements file writes it.
 func placeOf(m map[string]any) (where string, known bool) {
-	sub := ""
-	if s := str(m["subdirectory"]); s != "" {
-		sub = "#subdirectory=" + s
-	}
+	sub := say.With("#subdirectory=", str(m["subdirectory"]), "")
 	switch {
 	case str(m["path"]) != "":
 		return str(m["path"]), true
 	case str(m["url"]) != "":
 		return str(m["url"]) + sub, true
 	case str(m["git"]) != "":
-		where = "git+" + strings.TrimPrefix(str(m["git"]), "git+")
-		for _, key := range []string{"rev", "tag", "branch"} {
-			if v := str(m[key]); v != "" {
-				where += "@" + v
-				break
-			}
-		}
-		return where + sub, true
+		revision := cmp.Or(str(m["rev"]), str(m["tag"]), str(m["branch"]))
+		return "git+" + strings.TrimPrefix(str(m["git"]), "git+") + say.With("@", revision, "") + sub, true
 	}
 	return "", str(m["index"]) != ""
 }
