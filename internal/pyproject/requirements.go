@@ -249,10 +249,7 @@ func withoutComment(s string) string {
 // isPlace reports whether a line names a path, a URL or a repository instead of
 // a package.
 func isPlace(s string) bool {
-	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") {
-		return true
-	}
 	head, _, _ := strings.Cut(s, " ")
 	name, _, _ := strings.Cut(head, "@") // of NAME@ADDRESS without blanks
-	return strings.Contains(head, "://") && strings.ContainsAny(name, ":/") || strings.HasSuffix(head, ".whl")
+	return strings.IndexAny(s, "./~") == 0 || strings.Contains(head, "://") && strings.ContainsAny(name, ":/") || strings.HasSuffix(head, ".whl")
 }

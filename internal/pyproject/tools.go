@@ -100,10 +100,7 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 		r.p.Notes = append(r.p.Notes, fmt.Sprintf("%s: the version %q is not followed", at, text.Cut(str(m["version"]), 60)))
 	}
 	line := name + say.With("[", strings.Join(text.Each(anyList(m["extras"]), str), ","), "]") + spec
-	var markers []string
-	if s := str(m["markers"]); s != "" {
-		markers = append(markers, "("+s+")")
-	}
+	markers := say.All(say.With("(", str(m["markers"]), ")"))
 	if s, ok := caret(str(m["python"])); ok && s != "" {
 		for clause := range strings.SplitSeq(s, ",") {
 			op := strings.TrimRight(clause, "0123456789.*")
