@@ -167,12 +167,9 @@ func readProgram(src string) *program {
 	}
 	var within []def
 	for from := 0; from < len(p.all); {
-		to := from
-		for p.all[to].kind != 'e' {
-			to++
-		}
-		s := p.all[from:to]
-		from = to + 1
+		s := p.all[from:]
+		s = s[:slices.IndexFunc(s, func(t token) bool { return t.kind == 'e' })]
+		from += len(s) + 1
 		if len(s) == 0 {
 			continue
 		}

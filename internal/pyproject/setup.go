@@ -12,6 +12,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // An Opener returns a file beside the one that is read, by its slashed path.
@@ -325,12 +326,11 @@ type Carrier struct{ Group, Text string }
 
 // namesTorch is the first of the requirements that is on torch; "" none.
 func namesTorch(lines []string) string {
-	for _, l := range lines {
-		if q, err := pep508.Parse(strings.TrimSpace(l), ""); err == nil && q.Name == "torch" {
-			return strings.TrimSpace(l)
-		}
-	}
-	return ""
+	line, _ := xslices.Find(lines, func(l string) bool {
+		q, err := pep508.Parse(strings.TrimSpace(l), "")
+		return err == nil && q.Name == "torch"
+	})
+	return strings.TrimSpace(line)
 }
 
 // ReadSetupCfg reads the [options] of a setup.cfg. groups are the extras to include.
@@ -341,11 +341,7 @@ func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*
 	r := reader{p: p, name: name}
 	take := func(value, where string) error {
 		if file, ok := strings.CutPrefix(strings.TrimSpace(value), "file:"); ok {
-			var names [][]string
-			for n := range strings.SplitSeq(file, ",") {
-				names = append(names, []string{strings.TrimSpace(n)})
-			}
-			return r.files(names, open)
+			return r.files(text.Each(strings.Split(file, ","), func(n string) []string { return []string{strings.TrimSpace(n)} }), open)
 		}
 		r.lenient(lists(value), where)
 		return nil
