@@ -90,7 +90,7 @@ func sources() map[string][]byte {
 }
 
 var (
-	imports = regexp.MustCompile(`(?m)^import .*\n`)
+	imports = regexp.MustCompile(`(?m)^(?:import |\s*// ).*\n`) // and what is said to who reads the source
 	exports = regexp.MustCompile(`(?m)^export `)
 )
 
