@@ -10,7 +10,7 @@ DEFAULT_INDEX = $(shell python3 -I -c 'from pip._internal.models.index import Py
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 
 .DEFAULT_GOAL := help
-.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce e2e-resolve e2e-bench
+.PHONY: help plan build install test check check-long e2e e2e-lock e2e-run run-beside bench fuzz faults golden matrix dist site e2e-page release release-data e2e-release e2e-reproduce e2e-resolve e2e-wheels e2e-bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ e2e-export: ## what lock export writes for clusters, by the tools' own validator
 MACHINES ?= 300
 e2e-resolve: ## the real uv resolves what is chosen for drawn machines (MACHINES=300; network)
 	ENVFIX_RESOLVE=$(MACHINES) go test -count=1 -timeout 60m -v -run '^TestE2EResolve$$' ./cmd/envfix
+
+WHEELS ?= 200
+e2e-wheels: ## what is said of drawn releases and machines against their wheels' bytes (WHEELS=200 DRAW=SEED; network, gigabytes)
+	ENVFIX_WHEELS=$(WHEELS) ENVFIX_DRAW=$(DRAW) go test -count=1 -timeout 60m -v -run '^TestE2EWheels$$' ./cmd/envfix
 
 DIR ?=
 CLOSURE ?=
