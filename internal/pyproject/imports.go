@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/pylex"
 	"envfix/internal/text"
 )
 
@@ -17,19 +18,20 @@ type Import struct {
 // Imports are the modules that a Python file imports, its own package's relative ones
 // aside. Its text is read, and nothing of it is run.
 func Imports(content []byte) (out []Import) {
-	all := span(tokens(string(text.UTF8(content))))
+	tokens, _ := pylex.Tokens(string(text.UTF8(content)))
+	all := span(tokens)
 	var guards []int // the indents of the blocks around a statement which do without what they import
 	for i := range all {
-		begins := i == 0 || all[i-1].kind == 'e'
-		if !begins && !all.is(i-1, ":") || all[i].kind == 'e' {
+		begins := i == 0 || all[i-1].Kind == 'e'
+		if !begins && !all.is(i-1, ":") || all[i].Kind == 'e' {
 			continue
 		}
-		s := all[i : i+slices.IndexFunc(all[i:], func(t token) bool { return t.kind == 'e' })]
-		for begins && len(guards) > 0 && s[0].indent <= guards[len(guards)-1] {
+		s := all[i : i+slices.IndexFunc(all[i:], func(t token) bool { return t.Kind == 'e' })]
+		for begins && len(guards) > 0 && s[0].Indent <= guards[len(guards)-1] {
 			guards = guards[:len(guards)-1]
 		}
-		if s.is(0, "except") || s.is(0, "try") && !all[i:].raises() || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.text == "TYPE_CHECKING" }) {
-			guards = append(guards, s[0].indent)
+		if s.is(0, "except") || s.is(0, "try") && !all[i:].raises() || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.Text == "TYPE_CHECKING" }) {
+			guards = append(guards, s[0].Indent)
 		}
 		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, len(guards) > 0} })...)
 	}
@@ -39,12 +41,12 @@ func Imports(content []byte) (out []Import) {
 // raises reports whether the first handler of the try that a span begins with raises itself.
 func (s span) raises() (handled bool) {
 	for i, t := range s[1:] {
-		switch begins := s[i].kind == 'e'; {
-		case handled && t.kind == 'n' && t.text == "raise":
+		switch begins := s[i].Kind == 'e'; {
+		case handled && t.Kind == 'n' && t.Text == "raise":
 			return true
-		case begins && t.indent <= s[0].indent && (handled || t.text != "except"):
+		case begins && t.Indent <= s[0].Indent && (handled || t.Text != "except"):
 			return false
-		case begins && t.indent <= s[0].indent:
+		case begins && t.Indent <= s[0].Indent:
 			handled = true
 		}
 	}
@@ -56,7 +58,7 @@ func (s span) imported() (out []string) {
 	if !s.is(0, "import") && !s.is(0, "from") {
 		return nil
 	}
-	words := text.Each(s, func(t token) string { return strings.Trim(t.text, "()") })
+	words := text.Each(s, func(t token) string { return strings.Trim(t.Text, "()") })
 	line := strings.ReplaceAll(strings.Join(words, " "), " . ", ".") // of a relative import, "from.own import"
 	base, names, _ := strings.Cut(line, "import ")
 	base = strings.TrimSpace(strings.TrimPrefix(base, "from "))

@@ -3,149 +3,15 @@ package pyproject
 import (
 	"slices"
 	"strings"
+
+	"envfix/internal/pylex"
 )
 
 // A setup.py is a program, and nobody's program is run to be read. What it says is found
 // in its tokens: which names stand for which expressions, and which strings an expression
 // leads to. An answer that the program computes otherwise is not found.
 
-// A token is a name, a string, an operator or the end of a statement of Python.
-type token struct {
-	kind   byte // 'n' name or number, 's' string, 'f' string with expressions in it, 'o' operator, 'e' end of a statement
-	text   string
-	indent int // of the line that its statement begins on
-}
-
-// tokens reads Python; what is no Python gives tokens that mean nothing.
-func tokens(src string) []token {
-	l := lexer{src: src}
-	l.lineStart()
-	for l.at < len(l.src) {
-		l.next()
-	}
-	return append(l.out, token{kind: 'e'})
-}
-
-type lexer struct {
-	src    string
-	at     int
-	depth  int // of brackets
-	indent int
-	out    []token
-}
-
-func (l *lexer) lineStart() {
-	rest := strings.TrimLeft(l.src[l.at:], " \t")
-	n := len(l.src) - l.at - len(rest)
-	if rest != "" && rest[0] != '\n' && rest[0] != '\r' && rest[0] != '#' {
-		l.indent = n
-	}
-	l.at += n
-}
-
-func (l *lexer) add(kind byte, text string) { l.out = append(l.out, token{kind, text, l.indent}) }
-
-func (l *lexer) next() {
-	switch c := l.src[l.at]; {
-	case c == '\n':
-		l.at++
-		if l.depth == 0 {
-			l.add('e', "")
-			l.lineStart()
-		}
-	case c == '\\' && l.at+1 < len(l.src):
-		l.at += 2
-	case c == '#':
-		l.pass(func(c byte) bool { return c != '\n' })
-	case strings.IndexByte(" \t\r", c) >= 0:
-		l.at++
-	case isWord(c):
-		word := l.pass(isWord)
-		if strings.IndexAny(l.src[l.at:], `"'`) == 0 && strings.Trim(strings.ToLower(word), "rbfu") == "" {
-			l.quoted(strings.ToLower(word))
-			return
-		}
-		l.add('n', word)
-	case c == '"' || c == '\'':
-		l.quoted("")
-	default:
-		l.operator(c)
-	}
-}
-
-// pass goes on while the next byte is of a kind, and returns what it passed.
-func (l *lexer) pass(kind func(byte) bool) string {
-	from := l.at
-	for l.at < len(l.src) && kind(l.src[l.at]) {
-		l.at++
-	}
-	return l.src[from:l.at]
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-func (l *lexer) operator(c byte) {
-	switch c {
-	case '(', '[', '{':
-		l.depth++
-	case ')', ']', '}':
-		l.depth = max(0, l.depth-1)
-	case ';':
-		l.at++
-		l.add('e', "")
-		return
-	}
-	op := string(c)
-	for _, two := range []string{"==", "!=", "+=", "**", "<=", ">="} {
-		if strings.HasPrefix(l.src[l.at:], two) {
-			op = two
-		}
-	}
-	l.at += len(op)
-	l.add('o', op)
-}
-
-// quoted reads a string that begins here; strings beside each other are one.
-func (l *lexer) quoted(prefix string) {
-	quote := l.src[l.at : l.at+1]
-	if triple := strings.Repeat(quote, 3); strings.HasPrefix(l.src[l.at:], triple) {
-		quote = triple
-	}
-	l.at += len(quote)
-	var s strings.Builder
-	for l.within(quote) {
-		c := l.src[l.at]
-		if c == '\\' && !strings.Contains(prefix, "r") && l.at+1 < len(l.src) {
-			l.at++
-			c = l.src[l.at]
-			if i := strings.IndexByte("nt", c); i >= 0 {
-				c = "\n\t"[i]
-			}
-		}
-		if c != '\n' || l.src[l.at-1] != '\\' {
-			s.WriteByte(c)
-		}
-		l.at++
-	}
-	l.at = min(len(l.src), l.at+len(quote))
-	kind := byte('s')
-	if strings.Contains(prefix, "f") && strings.Contains(s.String(), "{") {
-		kind = 'f'
-	}
-	if n := len(l.out); n > 0 && l.out[n-1].kind == 's' && kind == 's' {
-		l.out[n-1].text += s.String()
-		return
-	}
-	l.add(kind, s.String())
-}
-
-// within reports whether a string goes on: one in single quotes that is never closed ends
-// with its line.
-func (l *lexer) within(quote string) bool {
-	return l.at < len(l.src) && !strings.HasPrefix(l.src[l.at:], quote) && (len(quote) > 1 || l.src[l.at] != '\n')
-}
+type token = pylex.Token
 
 // A span is a run of tokens: an expression.
 type span []token
@@ -160,7 +26,8 @@ type program struct {
 
 // readProgram reads the statements of a Python file.
 func readProgram(src string) *program {
-	p := &program{all: tokens(src), named: map[string][]span{}, keyed: map[string]map[string]span{}, funcs: map[string]bool{}}
+	all, _ := pylex.Tokens(src)
+	p := &program{all: all, named: map[string][]span{}, keyed: map[string]map[string]span{}, funcs: map[string]bool{}}
 	type def struct {
 		name   string
 		indent int
@@ -168,19 +35,19 @@ func readProgram(src string) *program {
 	var within []def
 	for from := 0; from < len(p.all); {
 		s := p.all[from:]
-		s = s[:slices.IndexFunc(s, func(t token) bool { return t.kind == 'e' })]
+		s = s[:slices.IndexFunc(s, func(t token) bool { return t.Kind == 'e' })]
 		from += len(s) + 1
 		if len(s) == 0 {
 			continue
 		}
-		for len(within) > 0 && s[0].indent <= within[len(within)-1].indent {
+		for len(within) > 0 && s[0].Indent <= within[len(within)-1].indent {
 			within = within[:len(within)-1]
 		}
 		switch {
 		case s.is(0, "def") && len(s) > 2:
-			p.funcs[s[1].text] = true
-			p.bind(s[1].text, s[2:]) // its defaults
-			within = append(within, def{s[1].text, s[0].indent})
+			p.funcs[s[1].Text] = true
+			p.bind(s[1].Text, s[2:]) // its defaults
+			within = append(within, def{s[1].Text, s[0].Indent})
 		case s.is(0, "return", "yield") && len(within) > 0:
 			p.bind(within[len(within)-1].name, s[1:])
 		default:
@@ -192,7 +59,7 @@ func readProgram(src string) *program {
 
 // is reports whether one of some words or operators stands at i.
 func (s span) is(i int, texts ...string) bool {
-	return s.kind(i) != 0 && s[i].kind != 's' && s[i].kind != 'f' && slices.Contains(texts, s[i].text)
+	return s.kind(i) != 0 && s[i].Kind != 's' && s[i].Kind != 'f' && slices.Contains(texts, s[i].Text)
 }
 
 // kind is the kind of the token at i; 0 there is none.
@@ -200,7 +67,7 @@ func (s span) kind(i int) byte {
 	if i < 0 || i >= len(s) {
 		return 0
 	}
-	return s[i].kind
+	return s[i].Kind
 }
 
 func (p *program) bind(name string, s span) {
@@ -215,19 +82,19 @@ func (p *program) statement(s span) {
 	case s.is(0, "with", "for"):
 		p.header(s)
 	case s.is(1, "=", "+="):
-		p.bind(s[0].text, s[2:])
+		p.bind(s[0].Text, s[2:])
 	case s.is(1, ":"): // name: type = expression
 		if at := s.top("="); at > 0 {
-			p.bind(s[0].text, s[at+1:])
+			p.bind(s[0].Text, s[at+1:])
 		}
-	case s.is(1, "[") && len(s) > 4 && s[2].kind == 's' && s.is(3, "]") && s.is(4, "="):
-		if p.keyed[s[0].text] == nil {
-			p.keyed[s[0].text] = map[string]span{}
+	case s.is(1, "[") && len(s) > 4 && s[2].Kind == 's' && s.is(3, "]") && s.is(4, "="):
+		if p.keyed[s[0].Text] == nil {
+			p.keyed[s[0].Text] = map[string]span{}
 		}
-		p.keyed[s[0].text][s[2].text] = s[5:]
+		p.keyed[s[0].Text][s[2].Text] = s[5:]
 	case s.is(1, ".") && s.is(3, "(") && s.is(2, "append", "extend", "update"):
-		inner := append(span{{kind: 'o', text: "["}}, s[4:len(s)-1]...)
-		p.bind(s[0].text, append(inner, token{kind: 'o', text: "]"}))
+		inner := append(span{{Kind: 'o', Text: "["}}, s[4:len(s)-1]...)
+		p.bind(s[0].Text, append(inner, token{Kind: 'o', Text: "]"}))
 	}
 }
 
@@ -236,10 +103,10 @@ func (p *program) header(s span) {
 	for i := range s {
 		switch {
 		case s.is(0, "with") && s.is(i, "as") && i+1 < len(s):
-			p.bind(s[i+1].text, s[1:i])
+			p.bind(s[i+1].Text, s[1:i])
 		case s.is(0, "for") && s.is(i, "in"):
 			for _, t := range s[1:i] {
-				p.bind(t.text, s[i+1:])
+				p.bind(t.Text, s[i+1:])
 			}
 			return
 		}
@@ -250,10 +117,10 @@ func (p *program) header(s span) {
 func (s span) top(op string) int {
 	depth := 0
 	for i, t := range s {
-		if t.kind != 'o' {
+		if t.Kind != 'o' {
 			continue
 		}
-		if depth == 0 && t.text == op {
+		if depth == 0 && t.Text == op {
 			return i
 		}
 		depth += nesting(t)
@@ -262,10 +129,10 @@ func (s span) top(op string) int {
 }
 
 func nesting(t token) int {
-	if t.kind != 'o' {
+	if t.Kind != 'o' {
 		return 0
 	}
-	return strings.Count("([{", t.text) - strings.Count(")]}", t.text)
+	return strings.Count("([{", t.Text) - strings.Count(")]}", t.Text)
 }
 
 // parts splits the inside of brackets that begin at from at its commas, and returns where

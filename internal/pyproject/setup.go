@@ -165,7 +165,7 @@ func (p *program) setupCall() map[string]span {
 		for _, a := range args {
 			switch {
 			case a.is(1, "="):
-				out[a[0].text] = a[2:]
+				out[a[0].Text] = a[2:]
 			case a.is(0, "**"):
 				maps.Copy(out, p.dictionary(a[1:], map[string]bool{}))
 			}
@@ -188,17 +188,17 @@ func (p *program) dictionary(e span, seen map[string]bool) map[string]span {
 		for _, entry := range entries {
 			switch {
 			case len(entry) > 2 && (entry.is(1, ":") || entry.is(1, "=")):
-				out[entry[0].text] = entry[2:]
+				out[entry[0].Text] = entry[2:]
 			case entry.is(0, "**"):
 				maps.Copy(out, p.dictionary(entry[1:], seen))
 			}
 		}
-	case e[0].kind == 'n' && !seen[e[0].text]: // else it is made of itself
-		seen[e[0].text] = true
-		for _, s := range p.named[e[0].text] {
+	case e[0].Kind == 'n' && !seen[e[0].Text]: // else it is made of itself
+		seen[e[0].Text] = true
+		for _, s := range p.named[e[0].Text] {
 			maps.Copy(out, p.dictionary(s, seen))
 		}
-		maps.Copy(out, p.keyed[e[0].text])
+		maps.Copy(out, p.keyed[e[0].Text])
 	}
 	return out
 }
@@ -219,16 +219,16 @@ func (f *finding) expression(e span, bare bool) {
 	for i := 0; i < len(e); i++ {
 		t := e[i]
 		switch {
-		case t.kind == 's' || t.kind == 'f':
+		case t.Kind == 's' || t.Kind == 'f':
 			f.text(e, i, quiet[len(quiet)-1])
 		case e.is(i, "[") && (e.kind(i-1) == 'n' || e.is(i-1, "]", ")")):
 			i = f.subscript(e, i)
 		case nesting(t) > 0:
-			quiet = append(quiet, t.text == "(" && e.callee(i-1) && !f.funcs[e[i-1].text])
+			quiet = append(quiet, t.Text == "(" && e.callee(i-1) && !f.funcs[e[i-1].Text])
 		case nesting(t) < 0 && len(quiet) > 1:
 			quiet = quiet[:len(quiet)-1]
-		case t.kind == 'n' && e.stands(i, len(quiet) > 1):
-			f.name(t.text, bare)
+		case t.Kind == 'n' && e.stands(i, len(quiet) > 1):
+			f.name(t.Text, bare)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (f *finding) expression(e span, bare bool) {
 // callee reports whether what stands at i may be called.
 func (s span) callee(i int) bool {
 	keywords := []string{"in", "if", "else", "or", "and", "not", "return", "for"}
-	return s.is(i, ")") || s.kind(i) == 'n' && !slices.Contains(keywords, s[i].text)
+	return s.is(i, ")") || s.kind(i) == 'n' && !slices.Contains(keywords, s[i].Text)
 }
 
 // stands reports whether a name stands for what it was bound to: it is no attribute, no
@@ -259,24 +259,24 @@ func (f *finding) name(name string, bare bool) {
 // text takes one string of an expression: the name of a file, or an entry of a list.
 func (f *finding) text(e span, i int, quiet bool) {
 	t := e[i]
-	if t.kind == 'f' {
-		if t.text = f.formatted(t.text); t.text == "" {
+	if t.Kind == 'f' {
+		if t.Text = f.formatted(t.Text); t.Text == "" {
 			f.computed = f.computed || !quiet
 			return
 		}
 	}
 	switch {
-	case strings.HasSuffix(t.text, ".txt") || strings.HasSuffix(t.text, ".in"):
-		names := []string{t.text}
+	case strings.HasSuffix(t.Text, ".txt") || strings.HasSuffix(t.Text, ".in"):
+		names := []string{t.Text}
 		if e.is(i-1, ",") && e.kind(i-2) == 's' { // os.path.join("requirements", "base.txt")
-			names = []string{path.Join(e[i-2].text, t.text), t.text}
+			names = []string{path.Join(e[i-2].Text, t.Text), t.Text}
 		}
 		f.files = append(f.files, names)
-	case e.is(i+1, ".") && e.is(i+2, "split", "splitlines") && len(t.text) > 2:
-		f.texts = append(f.texts, strings.Fields(t.text)...)
+	case e.is(i+1, ".") && e.is(i+2, "split", "splitlines") && len(t.Text) > 2:
+		f.texts = append(f.texts, strings.Fields(t.Text)...)
 	case quiet || e.is(i+1, ":", ".", "%") || e.is(i-1, "==", "!=", "in", "%"):
-	case strings.TrimSpace(t.text) != "":
-		f.texts = append(f.texts, t.text)
+	case strings.TrimSpace(t.Text) != "":
+		f.texts = append(f.texts, t.Text)
 	}
 }
 
@@ -286,10 +286,10 @@ func (f *finding) formatted(s string) string {
 		before, rest, _ := strings.Cut(s, "{")
 		name, after, ok := strings.Cut(rest, "}")
 		known := f.named[name]
-		if !ok || len(known) != 1 || len(known[0]) != 1 || known[0][0].kind != 's' {
+		if !ok || len(known) != 1 || len(known[0]) != 1 || known[0][0].Kind != 's' {
 			return ""
 		}
-		s = before + strings.ReplaceAll(known[0][0].text, "{", "") + after
+		s = before + strings.ReplaceAll(known[0][0].Text, "{", "") + after
 	}
 	return s
 }
@@ -298,10 +298,10 @@ func (f *finding) formatted(s string) string {
 // key, or of a table of requirements the one on that package.
 func (f *finding) subscript(e span, i int) int {
 	inner, end := e.parts(i)
-	if len(inner) != 1 || len(inner[0]) != 1 || inner[0][0].kind != 's' || e[i-1].kind != 'n' {
+	if len(inner) != 1 || len(inner[0]) != 1 || inner[0][0].Kind != 's' || e[i-1].Kind != 'n' {
 		return end
 	}
-	key, table := inner[0][0].text, e[i-1].text
+	key, table := inner[0][0].Text, e[i-1].Text
 	at := table + "[" + key
 	if f.keys[at] || len(f.keys) > 100 {
 		return end // it is made of itself

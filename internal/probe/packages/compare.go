@@ -12,6 +12,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/pylex"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -115,7 +116,7 @@ func (c *comparison) rewritten(file, hash string) {
 	plain := bytes.ReplaceAll(code, []byte("\r\n"), []byte("\n"))
 	switch {
 	case digest(code) == sum, digest(plain) == sum:
-	case closes(plain):
+	case closes(string(plain)):
 		c.d.Rewritten = append(c.d.Rewritten, text.Printable(file))
 	default:
 		c.d.Resized = append(c.d.Resized, text.Printable(file))
@@ -124,94 +125,36 @@ func (c *comparison) rewritten(file, hash string) {
 
 // closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, its
 // lines are indented as their blocks ask, and it holds no marks of a merge.
-func closes(code []byte) bool {
-	var open []byte
-	var bare bytes.Buffer // its lines as Python joins them, without what is in strings and comments
-	for i := 0; i < len(code); i++ {
-		switch b := code[i]; b {
-		case 0:
-			return false
-		case '#':
-			for i+1 < len(code) && code[i+1] != '\n' {
-				i++
-			}
-			continue
-		case '"', '\'':
-			n := quoted(code[i:])
-			if n == 0 {
-				return false
-			}
-			i += n - 1
-		case '\\':
-			i++ // the line goes on
-			continue
-		case '(', '[', '{', ')', ']', '}':
-			paired := true
-			if open, paired = bracket(open, b); !paired {
-				return false
-			}
-		}
-		if code[i] != '\n' || len(open) == 0 {
-			bare.WriteByte(code[i])
-		}
-	}
-	return len(open) == 0 && indented(bare.String()) && !bytes.Contains(code, []byte("\n<<<<<<< "))
+func closes(code string) bool {
+	all, whole := pylex.Tokens(code)
+	return whole && indented(all) && !strings.Contains(code, "\n<<<<<<< ")
 }
 
-// bracket opens one, or closes the last of those that are open, where it is of that kind.
-func bracket(open []byte, b byte) ([]byte, bool) {
-	switch {
-	case strings.IndexByte("([{", b) >= 0:
-		return append(open, b), true
-	case len(open) == 0 || b-open[len(open)-1] > 2: // each stands one or two after its partner
-		return open, false
-	}
-	return open[:len(open)-1], true
-}
-
-// indented reports whether lines stand as deep as the blocks that they are in.
-func indented(code string) bool {
+// indented reports whether statements stand as deep as the blocks that they are in.
+func indented(all []pylex.Token) bool {
 	blocks, opens := []int{0}, false
-	for line := range strings.Lines(code) {
-		body := strings.TrimRight(strings.TrimLeft(line, " \t\f"), " \t\r\n")
-		if body == "" {
+	for i, t := range all {
+		begins := i == 0 || all[i-1].Kind == 'e'
+		if t.Kind == 'e' && !begins {
+			opens = all[i-1].Kind == 'o' && all[i-1].Text == ":"
+		}
+		if t.Kind == 'e' || !begins {
 			continue
 		}
-		depth := len(strings.ReplaceAll(line[:strings.Index(line, body)], "\t", "        "))
 		switch in := blocks[len(blocks)-1]; {
-		case opens != (depth > in):
+		case opens != (t.Indent > in):
 			return false
 		case opens:
-			blocks = append(blocks, depth)
+			blocks = append(blocks, t.Indent)
 		}
-		for blocks[len(blocks)-1] > depth {
+		for blocks[len(blocks)-1] > t.Indent {
 			blocks = blocks[:len(blocks)-1]
 		}
-		if blocks[len(blocks)-1] != depth {
+		if blocks[len(blocks)-1] != t.Indent {
 			return false
 		}
-		opens = strings.HasSuffix(body, ":")
 	}
 	return !opens
-}
-
-// quoted is how long the string of Python is that code begins with, its quotes included; 0 it does not end.
-func quoted(code []byte) int {
-	quote := code[:1]
-	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(code, triple) {
-		quote = triple
-	}
-	for i := len(quote); i < len(code); i++ {
-		switch {
-		case bytes.HasPrefix(code[i:], quote):
-			return i + len(quote)
-		case code[i] == '\\':
-			i++
-		case code[i] == '\n' && len(quote) == 1:
-			return 0
-		}
-	}
-	return 0
 }
 
 // judged reports whether the content of a file counts.

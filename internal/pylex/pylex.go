@@ -1,0 +1,154 @@
+// Package pylex reads the tokens of Python. It runs nothing, and needs no Python that is whole.
+package pylex
+
+import "strings"
+
+// A Token is a name, a string, an operator or the end of a statement of Python.
+type Token struct {
+	Kind   byte // 'n' name or number, 's' string, 'f' string with expressions in it, 'o' operator, 'e' end of a statement
+	Text   string
+	Indent int // of the line that its statement begins on
+}
+
+// Tokens reads Python; what is no Python gives tokens that mean nothing. whole says that
+// every string and every bracket ends.
+func Tokens(src string) (out []Token, whole bool) {
+	l := lexer{src: src}
+	l.lineStart()
+	for l.at < len(l.src) {
+		l.next()
+	}
+	return append(l.out, Token{Kind: 'e'}), !l.broken && len(l.open) == 0
+}
+
+type lexer struct {
+	src    string
+	at     int
+	open   []byte // brackets
+	broken bool
+	indent int
+	out    []Token
+}
+
+// blank are what stands between tokens, but for the ends of lines.
+const blank = " \t\r\f"
+
+func (l *lexer) lineStart() {
+	rest := strings.TrimLeft(l.src[l.at:], blank)
+	before := l.src[l.at : len(l.src)-len(rest)]
+	if rest != "" && rest[0] != '\n' && rest[0] != '#' {
+		l.indent = len(before) + 7*strings.Count(before, "\t")
+	}
+	l.at += len(before)
+}
+
+func (l *lexer) add(kind byte, text string) { l.out = append(l.out, Token{kind, text, l.indent}) }
+
+func (l *lexer) next() {
+	switch c := l.src[l.at]; {
+	case c == '\n':
+		l.at++
+		if len(l.open) == 0 {
+			l.add('e', "")
+			l.lineStart()
+		}
+	case c == '\\' && l.at+1 < len(l.src):
+		l.at += 2
+	case c == '#':
+		l.pass(func(c byte) bool { return c != '\n' })
+	case strings.IndexByte(blank, c) >= 0:
+		l.at++
+	case isWord(c):
+		word := l.pass(isWord)
+		if strings.IndexAny(l.src[l.at:], `"'`) == 0 && strings.Trim(strings.ToLower(word), "rbfu") == "" {
+			l.quoted(strings.ToLower(word))
+			return
+		}
+		l.add('n', word)
+	case c == '"' || c == '\'':
+		l.quoted("")
+	default:
+		l.operator(c)
+	}
+}
+
+// pass goes on while the next byte is of a kind, and returns what it passed.
+func (l *lexer) pass(kind func(byte) bool) string {
+	from := l.at
+	for l.at < len(l.src) && kind(l.src[l.at]) {
+		l.at++
+	}
+	return l.src[from:l.at]
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+func (l *lexer) operator(c byte) {
+	switch c {
+	case '(', '[', '{':
+		l.open = append(l.open, c)
+	case ')', ']', '}':
+		last := len(l.open) - 1
+		l.broken = l.broken || last < 0 || c-l.open[last] > 2 // each stands one or two after its partner
+		l.open = l.open[:max(0, last)]
+	case 0:
+		l.broken = true
+	case ';':
+		l.at++
+		l.add('e', "")
+		return
+	}
+	op := string(c)
+	for _, two := range []string{"==", "!=", "+=", "**", "<=", ">="} {
+		if strings.HasPrefix(l.src[l.at:], two) {
+			op = two
+		}
+	}
+	l.at += len(op)
+	l.add('o', op)
+}
+
+// quoted reads a string that begins here; strings beside each other are one.
+func (l *lexer) quoted(prefix string) {
+	quote := l.src[l.at : l.at+1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(l.src[l.at:], triple) {
+		quote = triple
+	}
+	l.at += len(quote)
+	var s strings.Builder
+	for l.within(quote) {
+		c := l.src[l.at]
+		if c == '\\' && l.at+1 < len(l.src) {
+			l.at++
+			c = l.src[l.at]
+			if strings.Contains(prefix, "r") { // it ends no string either
+				s.WriteByte('\\')
+			} else if i := strings.IndexByte("nt", c); i >= 0 {
+				c = "\n\t"[i]
+			}
+		}
+		if c != '\n' || l.src[l.at-1] != '\\' {
+			s.WriteByte(c)
+		}
+		l.at++
+	}
+	l.broken = l.broken || !strings.HasPrefix(l.src[l.at:], quote)
+	l.at = min(len(l.src), l.at+len(quote))
+	kind := byte('s')
+	if strings.Contains(prefix, "f") && strings.Contains(s.String(), "{") {
+		kind = 'f'
+	}
+	if n := len(l.out); n > 0 && l.out[n-1].Kind == 's' && kind == 's' {
+		l.out[n-1].Text += s.String()
+		return
+	}
+	l.add(kind, s.String())
+}
+
+// within reports whether a string goes on: one in single quotes that is never closed ends
+// with its line.
+func (l *lexer) within(quote string) bool {
+	return l.at < len(l.src) && !strings.HasPrefix(l.src[l.at:], quote) && (len(quote) > 1 || l.src[l.at] != '\n')
+}
