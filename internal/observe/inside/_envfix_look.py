@@ -236,10 +236,10 @@ def slept(dt):  # of so many microseconds; a look itself finds the loop awake, w
     idle = max(0, dt - ran - queued)
     return dt * idle // max(idle + ran, 1)
 
-def blocked(t, stack, dt):  # asks for no processor, or, where that is not known, is in a call that waits for another thread, for data or for time
+def blocked(t, stack, dt):  # hardly runs, or, where that is not known, is in a call that waits for another thread, for data or for time
     thread = getattr(sys.modules.get("threading"), "_active", {}).get(t)
     used = since(getattr(thread, "native_id", None))
-    return 10 * sum(used) < dt if used else bool(BLOCKS & set(words(native(stack[0]))))
+    return 10 * used[0] < dt if used else bool(BLOCKS & set(words(native(stack[0]))))
 
 def rest(dt):  # do all other threads?
     every = stacks()
