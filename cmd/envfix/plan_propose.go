@@ -116,7 +116,8 @@ func kept(ctx context.Context, l *propose.Loop, q planning.Question) (*propose.A
 // data come newer than the program.
 func keyOf(l *propose.Loop, q planning.Question) string {
 	h := q.Machine
-	return system.Key(buildVersion, builtAt(), q.Matrix.Version, l.UV == "", q.Request, h.GPUs, h.DriverVersion(), h.Platform, l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
+	return system.Key(buildVersion, builtAt(), q.Matrix.Version, l.UV == "", q.Request, h.GPUs, h.DriverVersion(), h.Platform,
+		l.Found, l.Index, l.Limits, l.Override, l.Locked, l.AsOf, l.Plain)
 }
 
 // loop is what uv and the matrix are asked with for a project.

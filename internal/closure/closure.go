@@ -143,12 +143,9 @@ func (s *sources) read(fsys fs.FS, name string) {
 		if slices.Contains(brought, modules.Python) || module == "__main__" || s.own(name, i.Module, len(brought) > 0) {
 			continue
 		}
-		use := Needed
-		switch {
-		case i.Guarded:
+		use := map[bool]Use{true: Aside, false: Needed}[aside]
+		if i.Guarded {
 			use = Guarded
-		case aside:
-			use = Aside
 		}
 		if m := s.found[module]; m == nil || use > m.Use {
 			s.found[module] = &Module{Name: module, Distributions: brought, At: name, Use: use}

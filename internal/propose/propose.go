@@ -99,10 +99,7 @@ func (l *Loop) Propose(ctx context.Context, r resolver.Request) (*Answer, error)
 }
 
 func (l *Loop) time(most time.Duration) time.Duration {
-	if l.Patient {
-		return 5 * most
-	}
-	return most
+	return say.Either(l.Patient, 5*most, most)
 }
 
 // resolved answers with uv.

@@ -33,11 +33,8 @@ func (l *Loop) ways(ctx context.Context, a *Answer, r resolver.Request, no *refu
 	}
 	with := func(c *Answer) string { return say.If(c.Python != a.Python, ", with Python "+c.Python) }
 	named := no.named(a, r)
-	loose := [][]pep508.Requirement{l.gone(ctx, r)}
-	for _, q := range named {
-		loose = append(loose, []pep508.Requirement{q})
-	}
-	for i, some := range loose {
+	alone := text.Each(named, func(q pep508.Requirement) []pep508.Requirement { return []pep508.Requirement{q} })
+	for i, some := range append([][]pep508.Requirement{l.gone(ctx, r)}, alone...) {
 		if i == 0 && len(some) < 2 || some[0].Spec.IsZero() {
 			continue
 		}

@@ -41,14 +41,14 @@ func Imports(content []byte) (out []Import) {
 // raises reports whether the first handler of the try that a span begins with raises itself.
 func (s span) raises() (handled bool) {
 	for i, t := range s[1:] {
-		switch begins := s[i].Kind == 'e'; {
+		ends := s[i].Kind == 'e' && t.Indent <= s[0].Indent // of what belongs to the try, or to its handler
+		switch {
 		case handled && t.Kind == 'n' && t.Text == "raise":
 			return true
-		case begins && t.Indent <= s[0].Indent && (handled || t.Text != "except"):
+		case ends && (handled || t.Text != "except"):
 			return false
-		case begins && t.Indent <= s[0].Indent:
-			handled = true
 		}
+		handled = handled || ends
 	}
 	return false
 }

@@ -219,14 +219,12 @@ func (r *reader) parse(lines []string, where string) []pep508.Requirement {
 			r.err = fmt.Errorf("%s: %s: more than %d requirements: this is not a project's list", r.name, where, mostRequirements)
 			return nil
 		}
-		q, err := pep508.Parse(l, r.name+": "+where)
-		if err != nil {
-			if r.err == nil {
-				r.err = fmt.Errorf("%s: %s: %w", r.name, where, err)
-			}
-			continue
+		switch q, err := pep508.Parse(l, r.name+": "+where); {
+		case err == nil:
+			out = append(out, q)
+		case r.err == nil:
+			r.err = fmt.Errorf("%s: %s: %w", r.name, where, err)
 		}
-		out = append(out, q)
 	}
 	return out
 }
@@ -238,15 +236,12 @@ func (r *reader) group(d *document, name string, depth int) error {
 	if r.groups++; depth > 20 || r.groups > mostFiles {
 		return fmt.Errorf("%s: the dependency groups include each other", r.name)
 	}
-	found := false
+	_, found := d.Tool.Poetry.Groups[name] // that was added with Poetry's other tables
 	for _, n := range sortedKeys(d.Project.Optional) {
 		if machine.NormalName(n) == want {
 			found = true
 			r.add(d.Project.Optional[n], "project.optional-dependencies."+n)
 		}
-	}
-	if _, ok := d.Tool.Poetry.Groups[name]; ok {
-		found = true // it was added with Poetry's other tables
 	}
 	for _, n := range sortedKeys(d.Groups) {
 		if machine.NormalName(n) != want {
@@ -275,18 +270,13 @@ func (r *reader) group(d *document, name string, depth int) error {
 }
 
 func (d *document) indexes(name string) []Index {
-	var out []Index
-	for _, m := range d.Tool.UV.Index {
-		out = append(
-			out,
-			Index{Name: str(m["name"]), URL: str(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"},
-		)
-	}
+	out := text.Each(d.Tool.UV.Index, func(m map[string]any) Index {
+		return Index{Name: str(m["name"]), URL: str(m["url"]), Explicit: m["explicit"] == true, Default: m["default"] == true, From: name + ": tool.uv.index"}
+	})
 	if u := d.Tool.UV.IndexURL; u != "" {
 		out = append(out, Index{URL: u, Default: true, From: name + ": tool.uv.index-url"})
 	}
-	out = append(out, text.Each(d.Tool.UV.ExtraIndex, func(u string) Index { return Index{URL: u, From: name + ": tool.uv.extra-index-url"} })...)
-	return out
+	return append(out, text.Each(d.Tool.UV.ExtraIndex, func(u string) Index { return Index{URL: u, From: name + ": tool.uv.extra-index-url"} })...)
 }
 
 func str(v any) string {
