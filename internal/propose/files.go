@@ -107,11 +107,9 @@ func (s *shelf) fit(ctx context.Context, name string, spec version.Specifier, py
 
 // newest is the newest release that spec admits and that has a wheel here for a Python.
 func (s *shelf) newest(ctx context.Context, name string, spec version.Specifier, python string) (newest version.Python, ok bool) {
-	page := s.page(ctx, name)
-	if page == nil {
-		return newest, false
+	if page := s.page(ctx, name); page != nil {
+		_, newest, ok = page.NewestFor(spec, python, s.platform)
 	}
-	_, newest, ok = page.NewestFor(spec, python, s.platform)
 	return newest, ok
 }
 

@@ -45,8 +45,7 @@ func (l *Loop) Unresolved(ctx context.Context, r resolver.Request, why string) *
 		return a
 	}
 	a.Python = pythons[0]
-	names := pep508.Names(r.Requirements)
-	l.build(ctx, a, r, names, nil, true)
+	l.build(ctx, a, r, pep508.Names(r.Requirements), nil, true)
 	l.tell(ctx, a, r)
 	for _, q := range r.Requirements {
 		if q.URL == "" && !family(q.Name) && l.admits(q.Marker, a.Python) && l.shelf.fit(ctx, q.Name, q.Spec, a.Python) == matrix.FitNone {

@@ -27,11 +27,10 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 	// A constraint limits a package that is asked for, and asks for none.
 	for i, q := range p.Requirements {
 		if c, ok := f.limits[q.Name]; ok {
-			again, err := limited(q, c)
-			if err != nil {
+			var err error
+			if p.Requirements[i], err = limited(q, c); err != nil {
 				return nil, fmt.Errorf("%s: %w", q.From, err)
 			}
-			p.Requirements[i] = again
 		}
 	}
 	return p, nil
