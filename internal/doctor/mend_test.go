@@ -23,6 +23,7 @@ func TestMends(t *testing.T) {
 			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
 			Why: "its libcudnn.so.9 comes before the one that belongs there", From: "/etc/environment:2",
 		},
+		"a stub of libcuda that the loader's configuration names": {}, // it is root's
 		"a stub of libcuda": {
 			Variable: "LD_LIBRARY_PATH", Action: "remove", Value: "/opt/cudnn/lib/",
 			Why: "its libcuda.so.1 comes before the one that belongs there",
