@@ -28,7 +28,10 @@ var passedWindows = []string{
 // ours, then extra, which wins. pip and uv are told to ignore every configuration
 // file; pip needs --isolated as well.
 func Environment(ours []string, extra map[string]string) []string {
-	env := map[string]string{}
+	env := map[string]string{
+		"PIP_CONFIG_FILE": os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1",
+		"UV_NO_CONFIG": "1", "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1",
+	}
 	allowed := passed
 	if runtime.GOOS == "windows" {
 		allowed = slices.Concat(passed, passedWindows)
@@ -49,12 +52,6 @@ func Environment(ours []string, extra map[string]string) []string {
 			env["REQUESTS_CA_BUNDLE"] = v
 		}
 	}
-	env["PIP_CONFIG_FILE"] = os.DevNull
-	env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-	env["PIP_NO_INPUT"] = "1"
-	env["UV_NO_CONFIG"] = "1"
-	env["PYTHONNOUSERSITE"] = "1"
-	env["PYTHONUNBUFFERED"] = "1"
 	maps.Copy(env, extra)
 	return text.Each(slices.Sorted(maps.Keys(env)), func(k string) string { return k + "=" + env[k] })
 }

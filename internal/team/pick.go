@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,10 +82,8 @@ func pick(l *lock.Lock, h machine.Machine, f Following) (*lock.Profile, string, 
 		if len(faults) == 0 || f.AnyMachine || f.OtherDriver && lock.DriverAlone(faults) {
 			return p, "", nil
 		}
-		bad := fail.New(fail.NoSolution, fmt.Sprintf("this machine is not what profile %s is for", p.Name))
-		bad.Details = text.Each(faults, lock.Mismatch.String)
-		bad.Hints = append(driverHint(faults, p, " --profile "+p.Name), ways(h, *p)...)
-		return nil, "", bad
+		return nil, "", &fail.Error{Code: fail.NoSolution, Text: fmt.Sprintf("this machine is not what profile %s is for", p.Name),
+			Details: text.Each(faults, lock.Mismatch.String), Hints: append(driverHint(faults, p, " --profile "+p.Name), ways(h, *p)...)}
 	}
 	p, why, err := l.Pick(h, f.OtherDriver)
 	var none *lock.PickError
@@ -106,10 +105,8 @@ func ways(h machine.Machine, profiles ...lock.Profile) (out []string) {
 	if here && (len(h.GPUs) == 0 || h.Driver == nil && h.GPUs[0].Vendor == machine.NVIDIA) {
 		out = []string{"`--gpu GPU --driver VERSION` describes the machine that has it: an image built here, a login node"}
 	}
-	kind := "os=" + h.Platform.OS + " gpu=" + strings.Join(text.Each(h.GPUs, func(g machine.GPU) string { return clean(g.Name) }), ",")
-	if len(h.GPUs) == 0 && h.Platform.OS != "macos" {
-		kind += "none"
-	}
+	names := text.Each(h.GPUs, func(g machine.GPU) string { return clean(g.Name) })
+	kind := "os=" + h.Platform.OS + " gpu=" + cmp.Or(strings.Join(names, ","), "none")
 	if h.Driver != nil {
 		kind += " driver=" + h.Driver.Version.String()
 	}

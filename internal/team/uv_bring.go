@@ -18,16 +18,14 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 		return path, nil
 	}
 	dir := filepath.Join(t.Tools, "uv")
-	python := ""
-	for _, name := range []string{"python3", "python"} {
-		if path, err := system.OnPath(name); err == nil && python == "" {
-			python = path
-		}
+	python, err := system.OnPath("python3")
+	if err != nil {
+		python, err = system.OnPath("python")
 	}
 	switch {
 	case u.offline:
 		return "", noUV("`--offline` brings none", nil, nil)
-	case python == "":
+	case err != nil:
 		return "", noUV("there is no Python to bring it with", nil, nil)
 	}
 	t.tell("envfix: uv is not here; it is brought into " + dir + ", for envfix alone")
@@ -40,12 +38,9 @@ func (t *Team) findUV(ctx context.Context, u uvTool) (string, error) {
 	return system.UV(t.Tools), nil
 }
 
-func noUV(why string, details []string, err error) error {
-	hints := []string{"put uv on PATH: one file, which `python3 -m pip install uv` brings where there is a network"}
-	if details != nil { // an index was asked
-		hints = append(hints, "`--mirror default=URL` names another index to bring it from")
-	}
-	return &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err, Hints: hints}
+func noUV(why string, details []string, err error, hints ...string) error {
+	return &fail.Error{Code: fail.Failed, Text: "locking for several systems needs uv, none is here, and " + why, Details: details, Err: err,
+		Hints: append([]string{"put uv on PATH: one file, which `python3 -m pip install uv` brings where there is a network"}, hints...)}
 }
 
 // bringUV makes an environment with uv aside and renames it: two locks at a time do not
@@ -74,7 +69,7 @@ func (t *Team) bringUV(ctx context.Context, python, index, dir string) error {
 			if ctx.Err() != nil {
 				return fail.New(fail.Interrupted, "interrupted")
 			}
-			return noUV("it cannot be brought", said.Lines(0), err)
+			return noUV("it cannot be brought", said.Lines(0), err, "`--mirror default=URL` names another index to bring it from")
 		}
 	}
 	if err := os.Rename(fresh, dir); err != nil && system.OwnTool(t.Tools, "uv") == "" {
