@@ -1,6 +1,7 @@
 package installers
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // amend plans an environment that is the one in use with a few packages more, or fewer:
@@ -53,14 +55,13 @@ func (b *builder) amend(tool wheelTool) {
 
 // needs are those of some packages that are there, and all that they require.
 func needs(there *machine.Held, first []string) map[string]bool {
-	out := map[string]bool{}
-	for open := slices.Clone(first); len(open) > 0; open = open[1:] {
-		i := slices.IndexFunc(there.Dists, func(d machine.HeldDist) bool { return d.Name == open[0] })
-		if i < 0 || out[open[0]] {
-			continue
-		}
-		out[open[0]] = true
-		open = append(open, pep508.Names(pep508.Read(there.Dists[i].Requires, ""))...)
+	dist := func(name string) (machine.HeldDist, bool) {
+		return xslices.Find(there.Dists, func(d machine.HeldDist) bool { return d.Name == name })
 	}
+	out := xslices.Reach(func(name string) []string {
+		d, _ := dist(name)
+		return pep508.Names(pep508.Read(d.Requires, ""))
+	}, first...)
+	maps.DeleteFunc(out, func(name string, _ bool) bool { _, is := dist(name); return !is })
 	return out
 }

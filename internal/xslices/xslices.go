@@ -62,3 +62,15 @@ func Once[T comparable](lists ...[]T) (out []T) {
 
 // Admits reports whether a list holds an element; an empty list holds all.
 func Admits[T comparable](list []T, x T) bool { return len(list) == 0 || slices.Contains(list, x) }
+
+// Reach returns some names and all that they lead to, by one step or by several.
+func Reach(next func(name string) []string, first ...string) map[string]bool {
+	out := map[string]bool{}
+	for open := slices.Clone(first); len(open) > 0; open = open[1:] {
+		if !out[open[0]] {
+			out[open[0]] = true
+			open = append(open, next(open[0])...)
+		}
+	}
+	return out
+}

@@ -394,19 +394,10 @@ func (u unmet) told() (have, words string, said []evidence.Quote) {
 // needsOf are the packages that one needs to be imported, itself among them; NumPy is
 // looked for by torch without being asked for.
 func needsOf(first map[string]machine.DistFiles, name string) map[string]bool {
-	out, list := map[string]bool{}, []string{name, "numpy"}
-	for ; len(list) > 0; list = list[1:] {
-		if out[list[0]] {
-			continue
-		}
-		out[list[0]] = true
-		for _, line := range first[list[0]].Requires {
-			if r, err := pep508.Parse(line, ""); err == nil && !strings.Contains(r.Marker, "extra") {
-				list = append(list, r.Name)
-			}
-		}
-	}
-	return out
+	return xslices.Reach(func(name string) []string {
+		always := func(r pep508.Requirement) bool { return !strings.Contains(r.Marker, "extra") }
+		return pep508.Names(xslices.Filter(pep508.Read(first[name].Requires, ""), always))
+	}, name, "numpy")
 }
 
 // counts reports whether a requirement's marker surely holds: a requirement that

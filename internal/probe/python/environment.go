@@ -337,21 +337,10 @@ func torchVersion(h *sysroot.Host, d *Dist) {
 
 // Needs are the distributions that some need to be imported, themselves among them.
 func Needs(dists []Dist, names ...string) map[string]bool {
-	out := xslices.Set(names, func(name string) string { return name })
-	for grown := true; grown; {
-		grown = false
-		for _, d := range dists {
-			if !out[d.Name] {
-				continue
-			}
-			for _, line := range d.Needs {
-				if n := RequiredName(line); n != "" && !out[n] {
-					out[n], grown = true, true
-				}
-			}
-		}
-	}
-	return out
+	return xslices.Reach(func(name string) []string {
+		d, _ := xslices.Find(dists, func(d Dist) bool { return d.Name == name })
+		return xslices.Filter(text.Each(d.Needs, RequiredName), func(n string) bool { return n != "" })
+	}, names...)
 }
 
 // RequiredName is the package that a line of Requires-Dist names; "" where an extra asks.
