@@ -30,7 +30,7 @@ func TestWhatSpeaksAgainst(t *testing.T) {
 	for _, c := range []struct{ gpu, sm, python, wish, want string }{
 		{"T4", "7.5", "3.11", "flash-attn", "flash-attn 2.8.3.post2 has no code for T4 (7.5), and cannot be built"},
 		{"Tesla M40", "5.2", "3.10", "bitsandbytes", "0.50.2 has no code for Tesla M40 (5.2)"},
-		{"GTX 1080 Ti", "6.1", "3.10", "tensorrt", "tensorrt>=8.6.1,<9"},
+		{"GTX 1080 Ti", "6.1", "3.10", "tensorrt", "tensorrt>=8.6.0,<=8.6.0"},
 		{"GTX 980", "5.2", "3.10", "tensorrt", "tensorrt>=8.5.1.7,<=8.5.3.1"},
 		{"RTX 5090", "12.0", "3.12", "tensorflow", "its builds are for GPUs from 6.0 on"},
 	} {
