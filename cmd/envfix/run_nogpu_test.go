@@ -14,7 +14,7 @@ import (
 	"envfix/internal/observe/verdict"
 )
 
-// TestRunNoGPU: where there is no GPU, the run says of the job's own Python what
+// TestRunNoGPU: where there is no GPU, the run says of the Python of a job that fails what
 // doctor says of it, and a recording of the run says the same.
 func TestRunNoGPU(t *testing.T) {
 	python, err := exec.LookPath("python3")
@@ -45,8 +45,8 @@ func TestRunNoGPU(t *testing.T) {
 		t.Fatalf("%v: %+v", err, o)
 	}
 	saved := filepath.Join(root, "job.efx")
-	r, o := reportOf(t, nil, "--save", saved, "--", inside, "-c", "print(1)")
-	if o.Stdout != "1\n" || o.Code != 0 {
+	r, o := reportOf(t, nil, "--save", saved, "--", inside, "-c", "print(1); raise SystemExit(3)") // as one that wants a GPU
+	if o.Stdout != "1\n" || o.Code != 3 {
 		t.Errorf("%+v", o)
 	}
 	agrees(t, r.Finding, want)
@@ -56,14 +56,20 @@ func TestRunNoGPU(t *testing.T) {
 		t.Fatalf("%v: %+v", err, o)
 	}
 	agrees(t, again.Finding, want)
+
+	other, _ := reportOf(t, nil, "--", inside, "-c", "print(1)") // which does without torch: nothing is said of that
+	if other.Finding.Verdict != verdict.NoGPU || strings.Contains(other.Finding.Text, "built for CUDA") {
+		t.Errorf("%+v", other.Finding)
+	}
 }
 
 // agrees wants a verdict to say what doctor says first.
 func agrees(t *testing.T, f verdict.Finding, want doctorAnswer) {
 	t.Helper()
 	first := want.Findings[0]
+	text, loaded, _ := strings.Cut(f.Text, "; no process of this job loaded PyTorch")
 	fix := append(slices.Clone(first.Fix), f.Fix[len(f.Fix)-1])
-	if f.Verdict != verdict.NoGPU || !strings.HasSuffix(f.Text, first.Text) || !slices.Equal(f.Fix, fix) || f.Evidence["doctor"] != first.Check {
+	if f.Verdict != verdict.NoGPU || !strings.HasSuffix(text, first.Text) || loaded == "" || !slices.Equal(f.Fix, fix) || f.Evidence["doctor"] != first.Check {
 		t.Errorf("the run: %+v\ndoctor: %+v", f, first)
 	}
 }
