@@ -40,6 +40,7 @@ type Request struct {
 	AllowURL []string `json:"allow_url,omitempty"` // packages that may come from an address outside the indexes, by hash
 
 	AsNamed []string `json:"as_named,omitempty"` // names that are meant as they are written, however like a known one
+	Relax   []string `json:"relax,omitempty"`    // names whose versions in files were set aside
 
 	// Listed are wheels that the data does not know and that their index was asked for, by
 	// torch's version and build (2.15.0+cpu); nil: it has none. Suppose takes all others of

@@ -202,7 +202,8 @@ func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolve
 	}
 	said := "what nothing names a version of is as of today"
 	if !slices.ContainsFunc(q.Request.Requirements, func(q pep508.Requirement) bool { return q.Name == "torch" && !q.Spec.IsZero() }) {
-		said = fmt.Sprintf("nothing is proven for this project: it names no version of torch, and %s is what fits here", c.Torch)
+		why := say.Either(slices.Contains(f.wish.Relax, "torch"), "its version of torch is set aside", "it names no version of torch")
+		said = fmt.Sprintf("nothing is proven for this project: %s, and %s is what fits here", why, c.Torch)
 	}
 	if day := f.then(ctx, q.Matrix); day != "" {
 		return []string{said + "; its last commit is of " + day + ": `--as-of " + day + "` takes torch and the packages of then"}

@@ -39,6 +39,8 @@ func RequestFlags() []Flag[Request] {
 		{"as-named", "the package `NAME` is meant as it is written, though it is like a known one", func(w *Request) any { return &w.AsNamed }},
 		{"allow-url", "the package `NAME` may come from its project's address, by hash, where the index has no wheel",
 			func(w *Request) any { return &w.AllowURL }},
+		{"relax", "any version of the package `NAME`, whatever the project's files pin; torch's companions follow it",
+			func(w *Request) any { return &w.Relax }},
 		{"only-index", "take torch only from `INDEX`: default, pytorch or a URL", func(w *Request) any { return &w.OnlyIndex }},
 		{"channel", "take torch from PyTorch's `CHANNEL` nightly or test, which nobody has proven; never taken unasked",
 			func(w *Request) any { return &w.Channel }},
@@ -76,6 +78,6 @@ func (w Request) Args() []string { return Args(RequestFlags(), w) }
 // Words are the words that [Request.Parse] reads as r.
 func Words(r resolver.Request) Request {
 	return Request{Python: r.Python, CUDA: r.CUDA, Build: r.Build, Manager: r.Manager, OnlyIndex: r.OnlyIndex, Channel: r.Channel,
-		GPUs: strings.Trim(strings.ReplaceAll(fmt.Sprint(r.GPUs), " ", ","), "[]"), AllowURL: r.AllowURL, AsNamed: r.AsNamed,
+		GPUs: strings.Trim(strings.ReplaceAll(fmt.Sprint(r.GPUs), " ", ","), "[]"), AllowURL: r.AllowURL, AsNamed: r.AsNamed, Relax: r.Relax,
 		CPU: r.CPU, JIT: r.JIT, ChangeDriver: r.ChangeDriver}
 }

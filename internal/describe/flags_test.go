@@ -8,7 +8,7 @@ import (
 // Every flag that is read into a request comes back, from the words and from what was
 // read of them.
 func TestEveryFlagComesBack(t *testing.T) {
-	values := map[string]string{"python": "3.12", "cuda": "12.6", "build": "cu126", "manager": "pip", "as-named": "numpyy",
+	values := map[string]string{"python": "3.12", "cuda": "12.6", "build": "cu126", "manager": "pip", "as-named": "numpyy", "relax": "torch",
 		"allow-url": "flash-attn", "only-index": "pytorch", "channel": "nightly", "gpus": "0,2"}
 	for _, f := range RequestFlags() {
 		var w Request

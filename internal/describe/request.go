@@ -36,6 +36,7 @@ type Request struct {
 	GPUs         string   `json:"gpus"`                // indexes: 0,2
 	AllowURL     []string `json:"allow_url,omitempty"` // packages that may come from an address, by hash
 	AsNamed      []string `json:"as_named,omitempty"`  // packages that are meant as they are written
+	Relax        []string `json:"relax,omitempty"`     // packages of which any version will do, whatever a file pins
 	CPU          bool     `json:"cpu"`
 	JIT          bool     `json:"jit"`
 	ChangeDriver bool     `json:"change_driver"`
@@ -46,7 +47,8 @@ type Request struct {
 func (w Request) Parse() (resolver.Request, error) {
 	r := resolver.Request{CUDA: w.CUDA, Build: w.Build, Manager: w.Manager, OnlyIndex: w.OnlyIndex,
 		Channel: w.Channel, CPU: w.CPU, JIT: w.JIT, ChangeDriver: w.ChangeDriver,
-		AllowURL: text.Each(w.AllowURL, machine.NormalName), AsNamed: text.Each(w.AsNamed, machine.NormalName)}
+		AllowURL: text.Each(w.AllowURL, machine.NormalName), AsNamed: text.Each(w.AsNamed, machine.NormalName),
+		Relax: text.Each(w.Relax, machine.NormalName)}
 	var err error
 	if r.Python, err = Python(w.Python); err != nil {
 		return r, err

@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
+	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/planning"
 	"envfix/internal/pyproject"
@@ -123,7 +124,24 @@ func (w Wish) requirements() ([]pep508.Requirement, error) {
 			out = append(out, p.Below...)
 		}
 	}
-	return append(out, w.documented...), nil
+	return w.relaxed(append(out, w.documented...), text.Each(w.Relax, machine.NormalName))
+}
+
+// relaxed takes the versions off what files ask of the packages that any version of will do.
+func (w Wish) relaxed(in []pep508.Requirement, names []string) ([]pep508.Requirement, error) {
+	var open []string
+	for i, q := range in {
+		follows := slices.Contains(names, "torch") && slices.Contains(resolver.Companions(), q.Name)
+		if q.From != "" && (follows || slices.Contains(names, q.Name)) {
+			in[i], open = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, From: q.From}, append(open, q.Name)
+		}
+	}
+	for _, name := range names {
+		if w.Lock != nil || !slices.Contains(open, name) {
+			return nil, describe.BadValue("relax", name, "it loosens what a file of a project without a lock of its own tool asks for, and no such file that is followed names it")
+		}
+	}
+	return in, nil
 }
 
 // RequirementsOf are the requirements that arguments are, of which none is a file.
