@@ -171,6 +171,10 @@ var liveCases = []liveCase{
 			Dist: "nvidia-cublas", Module: true, Why: "it is for another processor, aarch64"}}
 		dist(c, "nvidia-cublas", "13.4.1.3")
 	}, "IDX003", []string{"nvidia-cublas==13.4.1.3", "aarch64"}, false},
+	{"a torch of another Python", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/__init__.py", Library: "torch._C", Path: site + "/torch/_C.cpython-311-x86_64-linux-gnu.so",
+			Dist: "torch", Module: true, Why: "it is for another Python, cpython-311, and this is cpython-312"}}
+	}, "PY027", []string{"for another Python, cpython-311", "torch==2.9.1"}, false},
 	{"a library that is closed", func(c *read.Case) {
 		c.Files.Links = []machine.LinkFault{{By: site + "/torch/_C.so", Library: "libtorch_python.so", Path: site + "/torch/lib/libtorch_python.so", Module: true, Why: "this user may not read it"}}
 	}, "PY010", []string{"chmod a+r"}, false},

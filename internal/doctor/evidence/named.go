@@ -99,10 +99,14 @@ var named = map[string]func(r *row, of []string) any{
 		}
 		return Fact("%s/bin/python leads to %s", f.Dir, f.Base)
 	},
+	"origins":           func(r *row, _ []string) any { return FromOrigins(r.link().Origins, r.link().Entry) },
+	"plain-symbol":      func(r *row, _ []string) any { return plainSymbol(r.link().Symbol) },
+	"whose":             func(r *row, _ []string) any { return cmp.Or(r.link().Dist, path.Base(r.link().By)) },
 	"python-minor":      func(r *row, _ []string) any { return minorOfSites(r.e.Files.Sites) },
 	"python-minor-flag": func(r *row, _ []string) any { return say.With("--python ", minorOfSites(r.e.Files.Sites), " ") },
 	"python-program":    func(r *row, _ []string) any { return path.Join(r.e.Files.Base, "python"+minorOfSites(r.e.Files.Sites)) },
 	"python-active":     func(r *row, _ []string) any { return r.e.Python().Active() },
+	"conda-again":       func(r *row, _ []string) any { return r.e.Conda().Here("install --force-reinstall") },
 	"driver-fits": func(r *row, _ []string) any {
 		floor, d := r.e.Driver().Floor(r.e.Torch.CUDA), r.e.Machine.Driver
 		return d != nil && !d.Version.IsZero() && !floor.IsZero() && !d.Version.Less(floor)
@@ -110,7 +114,7 @@ var named = map[string]func(r *row, of []string) any{
 }
 
 // shapes are what can be told of another fact.
-var shapes = []string{"first", "beyond", "MiB", "GiB", "place", "quoted"}
+var shapes = []string{"again", "base", "first", "beyond", "MiB", "GiB", "place", "quoted"}
 
 // shaped is a fact as a text has it: how many there are beyond the first, bytes as MiB, a place
 // as file and line with another fact behind it, a word as a shell reads it, with what is to
@@ -123,6 +127,10 @@ func (r *row) shaped(how, name string, follows []string) any {
 	bytes, _ := facts[0].(int64)
 	at, _ := facts[0].(machine.Origin)
 	switch how {
+	case "again":
+		return r.e.Repair().Again(wordsOf(facts[0]))
+	case "base":
+		return path.Base(wordsOf(facts[0]))
 	case "beyond":
 		return len(facts) - 1
 	case "MiB":
@@ -141,6 +149,12 @@ func (r *row) shaped(how, name string, follows []string) any {
 	return facts[0]
 }
 
+// link is the item, where it is what the loader refuses.
+func (r *row) link() machine.LinkFault {
+	l, _ := r.item.(machine.LinkFault)
+	return l
+}
+
 // nodes are the device files that are in a state.
 func (r *row) nodes(state string) []string {
 	of := xslices.Filter(r.e.Around.Nodes, func(n machine.DeviceNode) bool { return n.Is == state })
@@ -155,4 +169,24 @@ func minorOfSites(sites []string) (minor string) {
 		}
 	}
 	return minor
+}
+
+// plainSymbol is the C++ name of a symbol, as far as it is one of names alone:
+// _ZN3c104cuda9SetDeviceEi is c10::cuda::SetDevice. "": it is none, or more.
+// Source: the Itanium C++ ABI, 5.1.
+func plainSymbol(s string) string {
+	rest, ok := strings.CutPrefix(s, "_ZN")
+	rest = strings.TrimPrefix(rest, "K")
+	var names []string
+	for ok && rest != "" && rest[0] >= '1' && rest[0] <= '9' {
+		n := 0
+		for rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+			n, rest = 10*n+int(rest[0]-'0'), rest[1:]
+		}
+		if n > len(rest) {
+			return ""
+		}
+		names, rest = append(names, rest[:n]), rest[n:]
+	}
+	return strings.Join(names, "::")
 }

@@ -1,8 +1,10 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"strings"
 
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
@@ -61,4 +63,32 @@ func RemoveFrom(o machine.Origin, variable, dir string) string {
 		return fmt.Sprintf("take %s out of %s, then `sudo ldconfig`", dir, o.Place())
 	}
 	return fmt.Sprintf("take %s out of %s, and open a new shell", dir, o.Place())
+}
+
+// Away is how a library is taken out of what puts it before another: an entry out of its
+// variable, which is mended too, a directory out of the loader's configuration, which is the
+// system's. What the environment's own files lead to is mended by building it anew.
+func (e Repair) Away(f *Finding, l machine.LoadedLibrary) {
+	dir, variable := DirOf(l), strings.HasPrefix(l.Via, "LD_") // LD_LIBRARY_PATH, LD_PRELOAD
+	switch {
+	case variable:
+		f.Do(OutOf(l.Via, dir, l.Origins)...).Mends(e.Without(l.Via, l.Entry, "its "+l.Name+" comes before the one that belongs there"))
+	case len(l.Origins) > 0:
+		f.Do(RemoveFrom(l.Origins[0], "", dir))
+	case l.Via == "ld.so.cache", l.Via == "default":
+		f.Do("remove " + dir + " from the loader's configuration, or the package that owns " + l.Path)
+	default:
+		f.Do("`pip install --force-reinstall --no-deps {torch-here}`")
+	}
+	if l.Wheel != "" && (l.Via == "RPATH" || l.Via == "RUNPATH") {
+		f.Mends(e.Rebuild(l.Wheel))
+	}
+}
+
+// DirOf is the directory, or the file, as it stands in the variable or in the configuration.
+func DirOf(l machine.LoadedLibrary) string {
+	if l.Entry != "" {
+		return path.Clean(l.Entry)
+	}
+	return cmp.Or(l.Dir, path.Dir(l.Path))
 }

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
+	"envfix/internal/machine"
 	"envfix/internal/xslices"
 )
 
@@ -47,6 +48,21 @@ func rowsAfter(what string, e *Evidence, found Found, out *Findings) {
 		if r.After == what {
 			(&row{Rule: r, e: e, found: found}).ofEach(out)
 		}
+	}
+}
+
+// LinkRows asks of what the loader refuses, of each library the first row that holds; other
+// answers of one of which none does.
+func LinkRows(e *Evidence, found Found, out *Findings, other func(machine.LinkFault)) {
+	seen := map[string]bool{}
+	for _, l := range e.Files.Links {
+		key := l.Dist + " " + l.Library
+		if !seen[key] && !slices.ContainsFunc(e.Knowledge.Rules, func(r *know.Rule) bool {
+			return r.After == "links" && (&row{Rule: r, e: e, found: found, item: l}).ask(out)
+		}) {
+			other(l)
+		}
+		seen[key] = true
 	}
 }
 
@@ -119,6 +135,9 @@ func (r *row) say(f *Finding) {
 	}
 	if r.Places != nil {
 		f.In(r.Places)
+	}
+	if l := r.link(); r.Away {
+		r.e.Repair().Away(f, machine.LoadedLibrary{Name: l.Library, Path: l.Path, Via: l.Via, Entry: l.Entry, Origins: l.Origins})
 	}
 	if r.Rebuild != "" {
 		f.Mends(r.e.Repair().Rebuild(r.filled(r.Rebuild)))
@@ -253,8 +272,8 @@ func fields(v reflect.Value, way []string) (out []any) {
 
 // slot is the name of a fact in a text, or the number of what an expression captured.
 var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+(?:\{\d\})?|\d|item|torch-named|gpu-name|host|host-way|old-gpu|kernel-built|` +
-	`python-minor|python-minor-flag|python-program|python-active|gpu-memory|` +
-	`(?:package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
+	`python-minor|python-minor-flag|python-program|python-active|gpu-memory|plain-symbol|whose|conda-again|` +
+	`(?:again|base|package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
 
 // filled puts facts into a text: of a list the first.
 func (r *row) filled(text string) string {

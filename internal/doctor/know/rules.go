@@ -15,7 +15,7 @@ import (
 type Rule struct {
 	ID       string
 	Check    string // "" it only takes back what others found
-	After    string // "others": it is asked after the rules that look at facts alone, "notes", "all": each after those before
+	After    string // "others": it is asked after the rules that look at facts alone, "notes", "all": each after those before; "links": of each item the first of these alone
 	Anew     bool   // it says what others found of its check in other words
 	Each     string // a list, of each item of which it is asked; ".Name" is a field of that
 	First    bool   // of the first item alone of which it holds
@@ -32,6 +32,7 @@ type Rule struct {
 	Places   map[string][]string `key:"fix-"`
 	Unset    string              // a variable that is to be taken out where it is set
 	Rebuild  string              // a file that an environment built anew has as it should be
+	Away     bool                // the item, a library, is taken out of what puts it before another
 }
 
 // A Saying is what a rule says where its conditions hold: "[Torch.HIP; not host] the text", in
@@ -141,9 +142,9 @@ func (k *Knowledge) addRule(_ record, rule *Rule) error {
 			return fmt.Errorf("no check %s", id)
 		}
 	}
-	told := rule.Check == "" && len(rule.Deny) > 0 || rule.Check != "" && (rule.Anew || len(rule.At)+len(rule.If) > 0)
+	told := rule.Check == "" && (len(rule.Deny) > 0 || rule.After == "links") || rule.Check != "" && (rule.Anew || len(rule.At)+len(rule.If) > 0)
 	foreign := slices.ContainsFunc(rule.Cause, func(s Saying) bool { return !k.cause(s.Text) })
-	if asked := slices.Contains([]string{"", "others", "notes", "all"}, rule.After); rule.ID == "" || !told || !asked || foreign {
+	if asked := slices.Contains([]string{"", "links", "others", "notes", "all"}, rule.After); rule.ID == "" || !told || !asked || foreign {
 		return fmt.Errorf("%q is not a rule: it has no id, no check, no condition, or no cause or `after` of the vocabulary", rule.ID)
 	}
 	k.Rules = append(k.Rules, rule)

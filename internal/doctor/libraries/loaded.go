@@ -1,9 +1,7 @@
 package libraries
 
 import (
-	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,35 +12,6 @@ import (
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
-
-// loadedMend takes the entry of LD_LIBRARY_PATH out that a library comes from.
-// What the environment's own files lead to is mended by building it anew; the
-// loader's configuration is the system's.
-func loadedMend(e *evidence.Evidence, l machine.LoadedLibrary) evidence.Mend {
-	switch l.Via {
-	case "LD_LIBRARY_PATH", "LD_PRELOAD":
-		return e.Repair().Without(l.Via, l.Entry, "its "+l.Name+" comes before the one that belongs there")
-	case "RPATH", "RUNPATH":
-		if l.Wheel != "" {
-			return e.Repair().Rebuild(l.Wheel)
-		}
-	}
-	return evidence.Mend{}
-}
-
-// unshadow says how to take a directory off the loader's path.
-func unshadow(l machine.LoadedLibrary) []string {
-	dir := dirOf(l)
-	switch {
-	case strings.HasPrefix(l.Via, "LD_"): // LD_LIBRARY_PATH, LD_PRELOAD
-		return evidence.OutOf(l.Via, dir, l.Origins)
-	case len(l.Origins) > 0:
-		return []string{evidence.RemoveFrom(l.Origins[0], "", dir)}
-	case l.Via == "ld.so.cache", l.Via == "default":
-		return []string{"remove " + dir + " from the loader's configuration, or the package that owns " + l.Path}
-	}
-	return []string{"`pip install --force-reinstall --no-deps {torch-here}`"}
-}
 
 // loaded: the dynamic loader takes another library than the one that torch's
 // packages brought. What is not taken is no fault: LD_LIBRARY_PATH loses to the
@@ -66,9 +35,8 @@ func loaded(e *evidence.Evidence, out *evidence.Findings) {
 		at = append(at, evidence.Fact("torch's own: %s%s", l.Wheel, say.With(" (", brought, ")")), said)
 		f := out.Find(check, evidence.Proven, at...).
 			Says("%s%s is taken from %s%s in place of torch's own%s",
-				l.Name, versionIn(l), dirOf(l), by(l.Via), say.With(" ", brought, "")).
-			Do(unshadow(l)...).
-			Mends(loadedMend(e, l))
+				l.Name, versionIn(l), evidence.DirOf(l), by(l.Via), say.With(" ", brought, ""))
+		e.Repair().Away(f, l)
 		if check != "LD010" && evidence.Newer(l.Version, brought) {
 			f.As(evidence.Warning).Proof = evidence.Hint // NVIDIA keeps newer ones compatible within a major version
 		}
@@ -77,14 +45,6 @@ func loaded(e *evidence.Evidence, out *evidence.Findings) {
 
 func by(via string) string {
 	return say.If(strings.HasPrefix(via, "LD_"), " ("+via+")")
-}
-
-// dirOf is the directory, or the file, as it stands in the variable or in the configuration.
-func dirOf(l machine.LoadedLibrary) string {
-	if l.Entry != "" {
-		return path.Clean(l.Entry)
-	}
-	return cmp.Or(l.Dir, path.Dir(l.Path))
 }
 
 var toolkitDir = lazy.Regexp(`/cuda-(\d+\.\d+)\b`)
@@ -121,17 +81,15 @@ func driverStub(e *evidence.Evidence, out *evidence.Findings) {
 		said := evidence.Fact("libcuda.so.1: %s, %d bytes", l.Path, l.Size)
 		switch {
 		case (variable || strings.Contains(l.Path, "/stubs/")) && l.Size < smallest:
-			out.Find("DRV008", evidence.Proven, said, e.From.Env[l.Via]).
-				Say(l.Via + " puts a stub of libcuda before the driver's: " + l.Path).Do(unshadow(l)...).Mends(loadedMend(e, l))
+			e.Repair().Away(out.Find("DRV008", evidence.Proven, said, e.From.Env[l.Via]).
+				Say(l.Via+" puts a stub of libcuda before the driver's: "+l.Path), l)
 		case !other, compat && d.Version.Less(v) && !slices.ContainsFunc(e.GPU().Visible(), func(g machine.GPU) bool { return strings.Contains(g.Name, "GeForce") }):
 		case compat:
-			out.Find("CTR011", evidence.Likely, said, e.From.Driver).
-				Says("libcuda is that of a compatibility package for driver %s, and this is %s: such a one serves where it is newer, on GPUs for data centres alone (errors 803, 804)", v, d.Version).
-				Do(unshadow(l)...).Mends(loadedMend(e, l))
+			e.Repair().Away(out.Find("CTR011", evidence.Likely, said, e.From.Driver).
+				Says("libcuda is that of a compatibility package for driver %s, and this is %s: such a one serves where it is newer, on GPUs for data centres alone (errors 803, 804)", v, d.Version), l)
 		case variable:
-			out.Find("DRV008", evidence.Likely, said, e.From.Driver).
-				Says("%s puts the libcuda of driver %s before that of driver %s: %s", l.Via, v, d.Version, l.Path).
-				Do(unshadow(l)...).Mends(loadedMend(e, l))
+			e.Repair().Away(out.Find("DRV008", evidence.Likely, said, e.From.Driver).
+				Says("%s puts the libcuda of driver %s before that of driver %s: %s", l.Via, v, d.Version, l.Path), l)
 		default:
 			out.Find("DRV004", evidence.Likely, said, e.From.Driver).
 				Says("libcuda.so.1 is of driver %s (%s), and the driver at work is %s: CUDA does not start with it", v, l.Path, d.Version).

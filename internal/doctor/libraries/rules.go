@@ -17,5 +17,5 @@ var Rules = []evidence.Rule{
 	{Checks: []string{"LD001"}, Find: olderNVRTC},
 	{Checks: []string{"LD001", "LD002", "LD010"}, OnFiles: true, Find: loaded},
 	{Checks: []string{"CTR011", "DRV004", "DRV008"}, OnFiles: true, Find: driverStub},
-	{Checks: []string{"DRV002", "IDX003", "LD001", "LD008", "LD018", "PY010", "PY019", "PY027", "PY044"}, OnFiles: true, After: unlinked},
+	{Checks: []string{"LD018", "PY010"}, OnFiles: true, After: unlinked},
 }
