@@ -127,50 +127,11 @@ func askedFloor(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// ancientDriver: where nothing says what torch was built with, a driver older than
-// the first CUDA of current wheels wants is behind all of them.
-func ancientDriver(e *evidence.Evidence, out *evidence.Findings) {
-	d := e.Machine.Driver
-	if d == nil || d.Version.IsZero() || !e.Torch.CUDA.IsZero() || e.Torch.NoCUDA || e.Torch.HIP != "" ||
-		!e.Torch.SeesNone() {
-		return
-	}
-	if oldest := e.Driver().Floor(evidence.Dotted(e.Limit("ancient-cuda").Value)); !oldest.IsZero() && d.Version.Less(oldest) {
-		out.Find("DRV005", evidence.Strong, e.From.Driver, e.Torch.AvailableAt).
-			Says("driver %s is older than any that current builds of torch run on", d.Version)
-	}
-}
-
 func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...evidence.Quote) *evidence.Finding {
 	text += say.If(e.Machine.Platform.Environment == machine.WSL2, "; under WSL that is the driver of Windows")
 	return out.Find("DRV005", evidence.Proven, said...).
 		Say(text).
 		Do(say.Either(e.Machine.Platform.Environment == machine.Jetson, "a Jetson's driver is a part of JetPack: a newer one comes with that alone", "update the NVIDIA driver"), "{torch}")
-}
-
-// driverHalves: the library and the kernel module are of different versions.
-func driverHalves(e *evidence.Evidence, out *evidence.Findings) {
-	if s := e.From.Mismatch; !s.IsZero() { // in a line of a container's runtime, too
-		out.Find("DRV004", evidence.Proven, s)
-	}
-	d := e.Machine.Driver
-	if d == nil || d.LoadedVersion.IsZero() {
-		return
-	}
-	if d.Version.IsZero() {
-		packageNewer(e, out)
-		return
-	}
-	if d.Version.Compare(d.LoadedVersion) == 0 {
-		return
-	}
-	// NVML's own library version has two groups where the driver has three.
-	if strings.HasPrefix(d.Version.String(), d.LoadedVersion.String()+".") ||
-		strings.HasPrefix(d.LoadedVersion.String(), d.Version.String()+".") {
-		return
-	}
-	out.Find("DRV004", evidence.Proven, e.From.Driver, e.From.Module).
-		Says("the driver's libraries are %s and the loaded kernel module is %s", d.Version, d.LoadedVersion)
 }
 
 // twoDrivers: the halves of one driver are of one version once the machine was started
@@ -184,29 +145,5 @@ func twoDrivers(e *evidence.Evidence, found evidence.Found, out *evidence.Findin
 	f := out.Find("DRV011", evidence.Proven, append([]evidence.Quote{e.Did.Rebooted}, halves[0].At...)...)
 	if d := e.Machine.Driver; d != nil && !e.DriverPackage.IsZero() && e.DriverPackage.Compare(d.LoadedVersion) != 0 && !d.LoadedVersion.IsZero() {
 		f.Says("a library of driver %s lies beside the kernel module of %s, after a reboot too: two drivers are installed", e.DriverPackage, d.LoadedVersion)
-	}
-}
-
-// packageNewer: a package list names another version than the module that is
-// loaded: an upgrade without a reboot.
-func packageNewer(e *evidence.Evidence, out *evidence.Findings) {
-	loaded := e.Machine.Driver.LoadedVersion
-	if e.DriverPackage.IsZero() || e.DriverPackage.Compare(loaded) == 0 ||
-		e.DriverPackage.Compare(evidence.Dotted(loaded.MajorMinor())) == 0 {
-		return
-	}
-	out.Find("DRV004", evidence.Likely, e.From.Package, e.From.Module).
-		Says("the driver package is %s and the loaded kernel module is %s", e.DriverPackage, loaded)
-}
-
-// newerDriver: nvidia-smi shows a CUDA that is no older than torch's, and both are as
-// they should be.
-func newerDriver(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	if !e.SMI.CUDA.IsZero() && !e.Torch.CUDA.IsZero() && !e.SMI.CUDA.Less(evidence.Dotted(e.Torch.CUDA.MajorMinor())) {
-		for _, f := range found.Of("DRV006") {
-			out.Anew(f).Says("nvidia-smi shows the newest CUDA that the driver runs (%s), and torch brings its own (%s): nothing is wrong",
-				e.SMI.CUDA, e.Torch.CUDA.MajorMinor()).
-				Do("nothing to do")
-		}
 	}
 }

@@ -6,10 +6,7 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"DRV005", "DRV006"}, Find: driverFloor},
-	{Checks: []string{"DRV005"}, Find: ancientDriver},
-	{Checks: []string{"DRV004"}, Find: driverHalves},
 	{Checks: []string{"DRV011"}, After: twoDrivers},
-	{Checks: []string{"DRV006"}, After: newerDriver},
 	{Checks: []string{"DRV005"}, Find: saidFloor},
 	{Checks: []string{"DRV005"}, After: newerPackage},
 }

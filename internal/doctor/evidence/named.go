@@ -35,6 +35,7 @@ var named = map[string]func(r *row, of []string) any{
 		p, _ := xslices.Find(r.e.Packages, func(p read.Package) bool { return p.Name == of[0] })
 		return p
 	},
+	"floor": func(r *row, of []string) any { return r.e.Driver().Floor(Dotted(r.e.Limit(of[0]).Value)) },
 	"unfound": func(r *row, _ []string) any {
 		if h := r.e.Wanted().Unfound(); h != nil {
 			return h.At

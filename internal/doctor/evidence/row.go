@@ -273,7 +273,7 @@ func fields(v reflect.Value, way []string) (out []any) {
 // slot is the name of a fact in a text, or the number of what an expression captured.
 var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+(?:\{\d\})?|\d|item|torch-named|gpu-name|host|host-way|old-gpu|kernel-built|` +
 	`python-minor|python-minor-flag|python-program|python-active|gpu-memory|plain-symbol|whose|conda-again|` +
-	`(?:again|base|package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
+	`(?:again|base|floor|package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
 
 // filled puts facts into a text: of a list the first.
 func (r *row) filled(text string) string {

@@ -112,3 +112,15 @@ func TestRow(t *testing.T) {
 		t.Errorf("filled: %s", got)
 	}
 }
+
+// A lesser version is one by its numbers, and what is no number is not less.
+func TestLessOfVersions(t *testing.T) {
+	for value, want := range map[string]bool{"10.1": true, "9.2": false, "9.10": true, "9.1.9": false, "": false, "new": false} {
+		if got := (&know.Term{Op: "<"}).Admits("9.2", value); got != want {
+			t.Errorf("9.2 < %q is %v", value, got)
+		}
+	}
+	if (&know.Term{Op: "<"}).Admits("old", "10") {
+		t.Error("a word is less than a number")
+	}
+}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+
+	"envfix/internal/version"
 )
 
 // A Rule is one thing to look at that needs no code: where its conditions hold, its check is
@@ -47,7 +48,7 @@ type Term struct {
 	Not, Maybe bool // it must not be so; it need not be so
 	Fact       string
 	Of         []string // what it is asked of: the ids of messages
-	Op         string   // "=" one of the words of Value, "~" its expression, "has" its text, "<" a lesser number that is known, "" anything
+	Op         string   // "=" one of the words of Value, "~" its expression, "has" its text, "<" a lesser number, or version, that is known, "" anything
 	Value      string
 
 	once sync.Once
@@ -64,9 +65,8 @@ func (t *Term) Admits(text, value string) bool {
 	case "has":
 		return value != "" && strings.Contains(text, value)
 	case "<":
-		n, err := strconv.ParseInt(text, 10, 64)
-		most, _ := strconv.ParseInt(value, 10, 64)
-		return err == nil && n < most
+		have, err := version.ParseDotted(text)
+		return err == nil && have.Less(version.ReadDotted(value))
 	}
 	return true
 }
