@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"envfix/internal/loader"
+	"envfix/internal/say"
 	"envfix/internal/testelf"
 )
 
@@ -27,6 +28,9 @@ var realCases = map[string]realCase{
 	"RPATH before LD_LIBRARY_PATH":       {[]string{"r/liba.so", "l/liba.so", "main: r/liba.so | old r"}, []string{"LD_LIBRARY_PATH={}/l"}, nil},
 	"LD_LIBRARY_PATH before RUNPATH":     {[]string{"r/liba.so", "l/liba.so", "main: r/liba.so | new r"}, []string{"LD_LIBRARY_PATH={}/l"}, nil},
 	"a relative entry":                   {[]string{"r/liba.so", "l/liba.so", "main: r/liba.so | new r"}, []string{"LD_LIBRARY_PATH={}/none:{}/l/"}, nil},
+	"an entry from where one stands":     {[]string{"r/liba.so", "l/liba.so", "main: r/liba.so | new r"}, []string{"LD_LIBRARY_PATH=none:l/"}, nil},
+	"an empty entry":                     {[]string{"r/liba.so", "liba.so", "main: r/liba.so | new r"}, []string{"LD_LIBRARY_PATH={}/none:"}, nil},
+	"an empty list":                      {[]string{"r/liba.so", "liba.so", "main: r/liba.so | new r"}, []string{"LD_LIBRARY_PATH="}, nil},
 	"RPATH of who loaded it":             {[]string{"r/libb.so", "r/liba.so: r/libb.so", "main: r/liba.so | old r"}, nil, nil},
 	"RUNPATH serves its own alone":       {[]string{"r/libb.so", "r/liba.so: r/libb.so", "main: r/liba.so | new r"}, nil, nil},
 	"RUNPATH puts that RPATH out":        {[]string{"r/libb.so", "r/liba.so: r/libb.so | new x", "main: r/liba.so | old r"}, nil, nil},
@@ -83,7 +87,7 @@ func build(t *testing.T, dir, line string) {
 }
 
 var (
-	realTaken = regexp.MustCompile(`(?m)^\t(?:(lib[abp]\.so) => )?(/\S+/lib[abp]\.so) \(0x`)
+	realTaken = regexp.MustCompile(`(?m)^\t(?:(lib[abp]\.so) => )?(\S*lib[abp]\.so) \(0x`)
 	realFault = regexp.MustCompile("(lib\\w+\\.so): cannot open shared object|(lib\\w+\\.so): (?:invalid ELF header|file too short)|undefined symbol: (\\w+)|version `(\\w+)' not found")
 )
 
@@ -114,13 +118,13 @@ func TestE2EReal(t *testing.T) {
 			}
 			run := func(more string) string {
 				cmd := exec.Command(filepath.Join(dir, "main"))
-				cmd.Env = append(slices.Clone(env), more)
+				cmd.Dir, cmd.Env = dir, append(slices.Clone(env), more)
 				out, _ := cmd.CombinedOutput()
 				return string(out)
 			}
 			var real []string
 			for _, m := range realTaken.FindAllStringSubmatch(run("LD_TRACE_LOADED_OBJECTS=1"), -1) {
-				real = append(real, "takes "+filepath.Clean(m[2]))
+				real = append(real, "takes "+filepath.Join(say.If(!filepath.IsAbs(m[2]), dir), m[2]))
 			}
 			for _, m := range realFault.FindAllStringSubmatch(run("LD_BIND_NOW=1"), 1) {
 				real = append(real, "lacks "+strings.Join(m[1:], ""))
@@ -154,7 +158,7 @@ func walk(dir string, env []string) (out []string) {
 	}
 	for _, v := range env {
 		if list, ok := strings.CutPrefix(v, "LD_LIBRARY_PATH="); ok {
-			f.LibraryPath = strings.Split(list, ":")
+			f.Dir, f.LibraryPath = dir, loader.Entries(list)
 		} else if list, ok := strings.CutPrefix(v, "LD_PRELOAD="); ok {
 			f.Preload = strings.Split(list, ":")
 		}

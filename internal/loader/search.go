@@ -22,6 +22,7 @@ type Files struct {
 	Real     func(path string) string // where it lies for this process
 	Resolved func(path string) string // with all links followed
 
+	Dir         string              // where the program is started: entries may lead from there; "" unknown
 	LibraryPath []string            // the entries of LD_LIBRARY_PATH as they stand there
 	Preload     []string            // of LD_PRELOAD
 	PreloadFile []string            // of /etc/ld.so.preload, which come after those
@@ -30,6 +31,14 @@ type Files struct {
 	Levels      []string            // of glibc-hwcaps that this processor has, the best first
 
 	Blind bool // a file that is there could not be opened: what is not found may be there
+}
+
+// Entries are those of a value of LD_LIBRARY_PATH; an empty one is where one stands.
+func Entries(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(strings.ReplaceAll(list, ";", ":"), ":")
 }
 
 // open opens a file of the tree. That no more files may be open says nothing of the file.
@@ -242,7 +251,11 @@ func (v *View) places(name string, by *Object) iter.Seq[place] {
 			}
 		}
 		for _, entry := range v.LibraryPath {
-			if !in([]string{path.Clean(entry)}, ByLibraryPath, entry) {
+			dir := path.Clean(entry)
+			if !path.IsAbs(entry) {
+				dir = path.Join(v.Dir, entry)
+			}
+			if path.IsAbs(dir) && !in([]string{dir}, ByLibraryPath, entry) {
 				return
 			}
 		}

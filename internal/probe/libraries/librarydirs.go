@@ -53,17 +53,12 @@ func within(h *sysroot.Host, file string, dirs []string) bool {
 func wheelLibraries(h *sysroot.Host, sites []string) map[string]string {
 	out := map[string]string{}
 	for _, site := range sites {
-		for _, part := range h.Names(site + "/nvidia") {
-			dir := site + "/nvidia/" + part + "/lib"
+		dirs := text.Each(h.Names(site+"/nvidia"), func(part string) string { return site + "/nvidia/" + part + "/lib" })
+		for _, dir := range append(dirs, site+"/torch/lib") {
 			for _, name := range h.Names(dir) {
 				if wheelLibrary().MatchString(name) && out[name] == "" {
 					out[name] = dir + "/" + name
 				}
-			}
-		}
-		for _, name := range h.Names(site + "/torch/lib") {
-			if wheelLibrary().MatchString(name) && out[name] == "" {
-				out[name] = site + "/torch/lib/" + name
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -108,7 +107,7 @@ func Loader(h *sysroot.Host) *loader.Files {
 	}
 	return &loader.Files{
 		Real: h.Real, Resolved: h.Resolved,
-		LibraryPath: slices.DeleteFunc(split(h.Env["LD_LIBRARY_PATH"], ":;"), func(d string) bool { return !path.IsAbs(d) }),
+		Dir: h.Project, LibraryPath: loader.Entries(h.Env["LD_LIBRARY_PATH"]),
 		Preload:     split(h.Env["LD_PRELOAD"], ": "),
 		PreloadFile: split(string(h.Bytes(loader.ByPreloadFile, 1<<16)), ": \t\n"),
 	}
