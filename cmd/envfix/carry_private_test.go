@@ -151,10 +151,19 @@ func (s *ownIndex) install(packages ...string) {
 	s.Helper()
 	if s.manager == "uv" {
 		s.must("uv", "venv", "--quiet", "--python", testindex.Python(s), ".venv")
+	} else {
+		s.must(testindex.Python(s), "-m", "venv", ".venv")
+	}
+	s.more(packages...)
+}
+
+// more installs packages into what is there, by the installer alone.
+func (s *ownIndex) more(packages ...string) {
+	s.Helper()
+	if s.manager == "uv" {
 		s.must("uv", append([]string{"pip", "install", "--quiet", "--no-deps", "--python", ".venv/bin/python", "--default-index", s.private.URL}, packages...)...)
 		return
 	}
-	s.must(testindex.Python(s), "-m", "venv", ".venv")
 	s.must(filepath.Join(s.dir, ".venv/bin/python"), append([]string{"-m", "pip", "install", "--quiet", "--no-deps", "--index-url", s.private.URL}, packages...)...)
 }
 

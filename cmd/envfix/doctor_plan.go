@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"envfix/internal/apply"
@@ -12,10 +13,13 @@ import (
 	"envfix/internal/examine"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
+	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -120,8 +124,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 	return p, err
 }
 
-// restoring is the plan that brings again the files of packages that are not whole, and
-// leaves all else; nil where more is wrong, or something else governs the environment.
+// restoring is the plan that brings a few packages, or their files again, and leaves all else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.plan.target.env)
 	if len(c.Again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
@@ -132,7 +135,10 @@ func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, 
 	if err != nil {
 		return nil, err
 	}
-	q.Target.Restores, q.Wish = c.Again, f.plan.madeWith()
+	here := text.Each(q.Target.Held.Dists, func(d machine.HeldDist) string { return d.Name + "==" + d.Version })
+	q.Target.Restores = xslices.Filter(c.Again, func(spec string) bool { return slices.Contains(here, spec) })
+	q.Target.Adds = xslices.Filter(c.Again, func(spec string) bool { return !slices.Contains(here, spec) })
+	q.Request.Requirements, q.Wish = pep508.Read(q.Target.Adds, "the environment"), f.plan.madeWith()
 	q.Target.Repair = &plan.Repair{Replaces: c.Repair.Replaces, Fetch: c.Repair.Fetch}
 	return q.Amend(w, nil, false)
 }

@@ -38,7 +38,7 @@ type Cure struct {
 	First   int // of the findings that it mends; -1 none
 	Repair  *plan.Repair
 	Wants   []string // what the remedies that were printed install beside the torch that is here
-	Again   []string // all that is wrong is that these, NAME==VERSION, are not whole
+	Again   []string // these, from the default index, are all that what is wrong takes
 	Anew    bool     // torch itself is not the right one
 	InFiles bool     // what is wrong with it is in its files
 }
@@ -61,7 +61,9 @@ func CureOf(r *Report, patient *read.Case) Cure {
 		if w != AsItIs && wants == nil {
 			c.Anew, c.InFiles = true, c.InFiles || k.Causes[x.Cause].Mended == know.Files
 		}
-		whole = whole && x.Mend.Again != nil
+		alone := alone(x, wants)
+		whole = whole && (alone != nil || w == AsItIs && x.Mend.IsZero()) // that goes away with another one
+		c.Again = xslices.Once(c.Again, alone)
 		c.mend(x, wants, w != AsItIs && wants != nil)
 	}
 	if !whole || len(c.Repair.Fixes) > 0 {
@@ -72,10 +74,22 @@ func CureOf(r *Report, patient *read.Case) Cure {
 
 // mend adds what a finding's mending takes; anew: the environment is built once more.
 func (c *Cure) mend(x Finding, wants []string, anew bool) {
-	c.Again, c.Wants = xslices.Once(c.Again, x.Mend.Again), append(c.Wants, wants...)
+	c.Wants = append(c.Wants, wants...)
 	c.Repair.Rebuild = c.Repair.Rebuild || x.Mend.Rebuild || anew
 	c.Repair.Fetch = append(c.Repair.Fetch, x.Mend.Fetch...)
 	c.Repair.Fixes = append(c.Repair.Fixes, x.Mend.Fixes...)
+}
+
+// alone are the packages that a finding takes, where the default index has them; nil: more is
+// wrong. PyTorch's own has torch, what is released with it, and its triton of other names.
+func alone(x Finding, wants []string) []string {
+	all := pep508.Read(slices.Concat(wants, x.Mend.Again), "")
+	if slices.ContainsFunc(pep508.Names(all), func(name string) bool {
+		return name == "torch" || slices.Contains(resolver.Companions(), name) || strings.Contains(name, "triton-")
+	}) {
+		return nil
+	}
+	return text.Each(all, pep508.Requirement.Line)
 }
 
 // beside are the requirements of a finding's remedy without the torch that is here and

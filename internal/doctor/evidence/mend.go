@@ -17,7 +17,7 @@ import (
 // script. The zero Mend: neither does; another plan may, or a person.
 type Mend struct {
 	Rebuild bool          // the same packages, installed anew
-	Again   []string      // or these alone, NAME==VERSION as it is there, from the default index; nil: more is wrong
+	Again   []string      // or these alone, where the remedy installs nothing
 	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
 	Fixes   []plan.EnvFix // of variables, where the environment is active
 }

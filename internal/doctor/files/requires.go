@@ -87,13 +87,11 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 			}
 		}
 		mend := e.Repair().Rebuild(of[0].file)
+		fix := of[0].conda
 		if mend.Rebuild {
 			mend.Fetch = fetch
-			if !slices.ContainsFunc(specs, func(s string) bool { return !restorable(e, s) }) {
-				mend.Again = specs
-			}
+			mend.Again = xslices.Filter(specs, func(string) bool { return fix != nil })
 		}
-		fix := of[0].conda
 		if fix == nil {
 			fix = []string{command}
 		}
@@ -105,12 +103,6 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 			f.As(evidence.Warning)
 		}
 	}
-}
-
-// restorable reports whether a package is here in that version; torch's are of an index of
-// their own.
-func restorable(e *evidence.Evidence, spec string) bool {
-	return !strings.HasPrefix(spec, "torch") && slices.ContainsFunc(e.Files.Dists, func(d machine.DistFiles) bool { return d.Name+"=="+d.Version == spec })
 }
 
 // incomplete: files that RECORD lists are missing, or libraries have other sizes.
