@@ -256,6 +256,14 @@ var liveCases = []liveCase{
 	{"a NumPy in PYTHONPATH of another Python", func(c *read.Case) {
 		c.Files.Shadows = []machine.ImportPlace{{Path: "/usr/lib/python3/dist-packages/numpy/__init__.py", Place: machine.InPythonPath, Version: "2.1.0", Tag: "cpython-310"}}
 	}, "PY013", []string{"cpython-310", "import numpy", "remove /usr/lib/python3/dist-packages from PYTHONPATH"}, false},
+	{"machine code of a package with modules of another name", func(c *read.Case) {
+		at := site + "/PIL/_imaging.cpython-312.so"
+		c.Files.Links = []machine.LinkFault{{By: at, Dist: "pillow", Library: "PIL._imaging", Path: at, Module: true, Why: "it is cut off: its end is missing"}}
+	}, "PY010", []string{"`import PIL` fails", "pillow"}, false},
+	{"a companion needs another version of what torch does not", func(c *read.Case) {
+		dist(c, "pillow", "5.0.0")
+		c.Files.Dists[1].Requires = append(slices.Clone(c.Files.Dists[1].Requires), "pillow!=8.3.*,>=5.3.0")
+	}, "PY042", []string{"pillow is 5.0.0", "torchvision imports it", "`pip install \"pillow!=8.3.*,>=5.3.0\"`"}, false},
 	{"a variable of AMD's beside a GPU of NVIDIA's", variable("HIP_VISIBLE_DEVICES", "-1"), "", nil, false},
 	{"a package that torch and its libraries need", func(c *read.Case) {
 		c.Files.Dists[0].Requires = append(c.Files.Dists[0].Requires, "nvidia-nvshmem-cu12==3.3.24")

@@ -343,15 +343,16 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 					"else `envfix plan " + u.of.Name + "` names a torch that has one"}
 			}
 			out.Find("PY007", evidence.Proven, said...).Say(text).Do(fix...).Mends(e.Repair().Rebuild(u.of.Info))
-		case companion && u.have.Name != "" || slices.Contains(companions, u.Name) || u.Name == "torch" || u.Name == "triton":
+		case slices.Contains(companions, u.Name) || u.Name == "torch" || u.Name == "triton":
 			f := out.Find("PY042", evidence.Proven, said...).Say(text).
 				Do(fmt.Sprintf("`pip install --upgrade %s %s`: a release of %s for the torch that is here, if there is one", u.of.Name, e.Repair().TorchAgain(), u.of.Name),
 					fmt.Sprintf("or keep it, in an environment of its own: `uv venv other && uv pip install --python other %s==%s` brings the torch that it wants", u.of.Name, u.of.Version))
 			if offersTorch().MatchString(u.line) {
 				f.Says("%s: it works without it (\"PyTorch was not found\"), or fails", text).As(evidence.Warning)
 			}
-		case ofTorch[u.of.Name] && ofTorch[u.Name]:
-			f := out.Find("PY043", evidence.Likely, said...).Say(text + ": torch imports it").Mends(e.Repair().Rebuild(u.of.Info))
+		case companion && u.have.Name != "", ofTorch[u.of.Name] && ofTorch[u.Name]:
+			f := out.Find(say.Either(companion, "PY042", "PY043"), evidence.Likely, said...).Mends(e.Repair().Rebuild(u.of.Info)).
+				Say(text + ": " + say.Either(companion, u.of.Name, "torch") + " imports it")
 			if u.Name == "setuptools" && have == "" { // `import torch` of 2.15 goes without it
 				f.Say(text + ": torch.compile and torch.utils.cpp_extension use it").As(evidence.Warning).Proof = evidence.Likely.Loose()
 			}
