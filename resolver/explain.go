@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -40,8 +41,14 @@ func (s advice) finish(o *outcome) *Resolution {
 	if o.Decision == NoSolution && len(o.Nearest) == 0 && len(o.Alternatives) == 0 {
 		o.Alternatives = s.lastResort()
 	}
+	if m := s.p.req.Manager; m == managers.Usual || m == "" && (o.Choice == nil || o.Choice.Channel == "pip") {
+		o.Alternatives, o.Warnings = text.Each(o.Alternatives, ofUV.Replace), text.Each(o.Warnings, ofUV.Replace)
+	}
 	return &o.Resolution
 }
+
+// ofUV has uv do what is to be done by hand: an environment of its own has no pip.
+var ofUV = strings.NewReplacer("uv pip install ", "uv pip install ", "pip install ", "uv pip install ")
 
 var turing = machine.SM{Major: 7, Minor: 5}
 

@@ -32,3 +32,17 @@ func TestLabelKept(t *testing.T) {
 		}
 	}
 }
+
+// What is done by hand is done with the manager of the plan: uv's environment has no pip.
+func TestByHand(t *testing.T) {
+	h := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Libc: &machine.Libc{Kind: "glibc"}}}
+	for manager, with := range map[string]string{"": "`uv pip install ", "uv": "`uv pip install ", "pip": "`pip install "} {
+		res, err := Resolve(matrix.Embedded(), h, Request{Python: "3.12", Manager: manager, Requirements: parsed(t, "torch-scatter")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(res.Alternatives, "\n"); !strings.Contains(said, with+"torch-scatter") {
+			t.Errorf("by %q: %s", manager, said)
+		}
+	}
+}
