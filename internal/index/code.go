@@ -340,7 +340,7 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	if k.JIT {
 		e.Note = "JIT"
 	}
-	floor, ok := m.Floor("cu" + k.CUDA + "0")
+	floor, ok := m.Floor("cu" + say.Either(k.CUDA == "10", "102", k.CUDA+"0")) // 10: of its last minor
 	if !k.Alone || k.CUDA == "" && !k.Opens || k.CUDA != "" && !ok {
 		return e, nil
 	}

@@ -114,6 +114,14 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// Before CUDA 11 each minor has a floor of its own: the last one's serves what names a major.
+func TestRowsOfCUDA10(t *testing.T) {
+	k := &Code{File: "cupy_cuda102-12.3.0-cp310-cp310-manylinux1_x86_64.whl", Version: "12.3.0", OS: "linux", Arch: "x86_64", CUDA: "10", Alone: true, GPU: true}
+	if _, f := k.Rows(matrix.Embedded(), ""); f == nil || f.Driver.String() != "440.33" || f.Plain != "none" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A wheel goes with the releases of torch that have all of c10 that it wants, of what any has.
 func TestBeside(t *testing.T) {
 	of := func(torch string, symbols ...string) exports {
