@@ -93,11 +93,22 @@ func (s *problem) asks(b *matrix.Build) pep508.Requirement {
 	return pep508.Requirement{Name: plain, Text: plain}
 }
 
+const notRead = "nobody here has read"
+
+// isRead reports whether a row is of some release that is asked for of a framework, whatever
+// it is for: that none is says nothing of whether there is a wheel.
+func (s *problem) isRead(r pep508.Requirement) bool {
+	return slices.ContainsFunc(s.cache.frameworks[PlainName(r.Name)], func(b *matrix.Build) bool {
+		named := b.Framework.Package == r.Name || PlainName(r.Name) == r.Name
+		return b.Label != cpu && named && s.cache.overlap(b.Framework.Versions, r.Spec)
+	})
+}
+
 // notAsked says why a framework's build is not what was asked for; "" it is.
 func (q fits) notAsked(b *matrix.Build) string {
 	r, f := q.a.p.asks(b), b.Framework
 	if !q.a.p.cache.overlap(f.Versions, r.Spec) {
-		return fmt.Sprintf("it is of %s, and you asked for %s", f.Versions, text.Cut(r.Text, 80))
+		return fmt.Sprintf("it is of %s, and %s %s", f.Versions, say.Either(q.a.p.isRead(r), "you asked for", notRead), text.Cut(r.Text, 80))
 	}
 	has := func(x string) bool {
 		return strings.Contains(f.Ask, "["+x+"]") || b.Label == cpu && !strings.Contains(x, "cuda") || f.Ask == f.Package && f.Apart

@@ -38,6 +38,9 @@ func (s advice) frameworkWays(o *outcome) []string {
 		if !s.p.isFramework(r.Name) {
 			continue
 		}
+		if text := text.Cut(r.Text, 80); !s.p.isRead(r) && r.URL == "" {
+			out = append(out, fmt.Sprintf("%s %s, so what it runs on is not known: `pip install '%s'` takes it, if there is a wheel", notRead, text, text))
+		}
 		for _, change := range []struct {
 			what string
 			make func(*pep508.Requirement)

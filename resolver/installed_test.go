@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,6 +44,31 @@ func TestByHand(t *testing.T) {
 		}
 		if said := strings.Join(res.Alternatives, "\n"); !strings.Contains(said, with+"torch-scatter") {
 			t.Errorf("by %q: %s", manager, said)
+		}
+	}
+}
+
+// A release of a framework that no row is of is not known, and never said not to be there.
+func TestUnreadRelease(t *testing.T) {
+	h := drawn{os: "linux", arch: "x86_64", glibc: "2.36", gpus: []string{"8.0"}, driver: "570.133.07"}.machine()
+	for wish, want := range map[string]string{
+		"cupy-cuda11x==13.0.0": "nobody here has read cupy-cuda11x==13.0.0|`uv pip install 'cupy-cuda11x==13.0.0'`",
+		"jax[cuda12]==0.4.25":  "nobody here has read jax[cuda12]==0.4.25|`uv pip install 'jax[cuda12]==0.4.25'` takes it",
+		"jax==0.4.25":          "nobody here has read jax==0.4.25|`uv pip install 'jax==0.4.25'` takes it",
+		"cupy-cuda12x[ctk]<13": "you asked for cupy-cuda12x[ctk]<13",
+	} {
+		res, err := Resolve(matrix.Embedded(), h, Request{Python: "3.10", Requirements: parsed(t, wish)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := fmt.Sprint(res.Reasons, res.Warnings, res.Alternatives)
+		for _, part := range strings.Split(want, "|") {
+			if !strings.Contains(said, part) {
+				t.Errorf("%s: %q is not in\n%s", wish, part, said)
+			}
+		}
+		if strings.Contains(want, "read") && strings.Contains(said, "you asked for") {
+			t.Errorf("%s: %s", wish, said)
 		}
 	}
 }

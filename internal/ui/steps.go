@@ -298,7 +298,7 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 			text = strings.Join(names, " and ") + " cannot be had as asked for on " + subject(p) + "; torch alone can"
 		}
 		if slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return r.Text == resolver.NoTorch }) {
-			text = "no wheel of what was asked for fits " + subject(p)
+			text = "no known wheel of what was asked for fits " + subject(p)
 		}
 	}
 	width := 0
