@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
@@ -183,7 +184,12 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 			c.Packages[name] = ""
 		}
 	}
+	chosen, _ := parsePy(c.Python)
+	q := s.p.ask(cuda, nil, driver{}, chosen)
 	for _, r := range s.p.req.packages {
+		if why := q.packages().noFileIn(r.Name, r.Spec); why != "" && r.Name != s.p.lead {
+			return s.p.chooser().refuse("companions", fmt.Sprintf("%s is asked for, %s; whether %s has a wheel is not known", text.Cut(r.Text, 80), why, v.URL))
+		}
 		c.Packages[r.Name] = ""
 	}
 	o.Choice = c
@@ -207,13 +213,10 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 }
 
 func vendorName(v *matrix.VendorIndex) string {
-	switch {
-	case v.Vendor == machine.AMD:
-		return "AMD"
-	case strings.HasPrefix(v.Status, "third party"):
-		return strings.TrimSuffix(strings.TrimPrefix(v.Status, "third party ("), ")")
+	if by, third := strings.CutPrefix(v.Status, "third party ("); third && v.Vendor != machine.AMD {
+		return strings.TrimSuffix(by, ")")
 	}
-	return "NVIDIA"
+	return say.Either(v.Vendor == machine.AMD, "AMD", "NVIDIA")
 }
 
 // vendorBuild names a vendor's builds after its URL: …/jp6/cu126 is cu126,
