@@ -41,11 +41,10 @@ func (s advice) forTheTarget(o *outcome) []string {
 		return nil
 	}
 	for _, r := range s.p.req.packages {
-		if list := s.p.framework(r.Name); len(list) > 0 && list[0].Label != cpu && (list[len(list)-1].Label != cpu || len(r.Extras) > 0) {
+		list := s.p.framework(r.Name)
+		if len(list) > 0 && list[0].Label != cpu && (list[len(list)-1].Label != cpu || len(r.Extras) > 0) ||
+			!s.p.isFramework(r.Name) && o.q.packages().forCUDAAlone(r) {
 			return []string{fmt.Sprintf(cudaAlone, text.Cut(r.Text, 80))}
-		}
-		if !s.p.isFramework(r.Name) && o.q.packages().forCUDAAlone(r) {
-			return []string{fmt.Sprintf(cudaAlone, r.Name)}
 		}
 	}
 	return nil
@@ -180,7 +179,7 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 		case why != "":
 			out = append(out, why)
 		case name != "" && len(gpus) == 0 && slices.ContainsFunc(places, forCPU):
-			out = append(out, fmt.Sprintf("source build of %s: a C++ compiler, and torch first, then `pip install %s --no-build-isolation`", name, plainText(r)))
+			out = append(out, fmt.Sprintf("source build of %s: a C++ compiler, torch and setuptools, then `pip install %s --no-build-isolation`", name, plainText(r)))
 		case name != "" && list != "":
 			out = append(out, fmt.Sprintf(
 				"source build of %s: the CUDA toolkit of torch's own major.minor, then %sTORCH_CUDA_ARCH_LIST=%q with --no-build-isolation",

@@ -42,7 +42,7 @@ func TestByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Join(res.Alternatives, "\n"); !strings.Contains(said, with+"torch-scatter") {
+		if said := strings.Join(res.Alternatives, "\n"); !strings.Contains(said, "torch and setuptools, then "+with+"torch-scatter") {
 			t.Errorf("by %q: %s", manager, said)
 		}
 	}
