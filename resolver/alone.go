@@ -72,10 +72,9 @@ func (s frameworks) labelAlone(e matrix.Elsewhere, gpus []machine.GPU) (label, w
 // newerThan is a GPU that a CUDA has no code for, and the first CUDA that has.
 func (s frameworks) newerThan(gpus []machine.GPU, cu version.Dotted) (gpu, first string) {
 	for _, g := range gpus {
-		if a, ok := s.p.m.Arch(g.SM); ok && a.FirstCUDA != "" {
-			if v, err := version.ParseDotted(a.FirstCUDA); err == nil && cu.Less(v) {
-				return gpuName(g), a.FirstCUDA
-			}
+		a, _ := s.p.m.Arch(g.SM)
+		if v, err := version.ParseDotted(a.FirstCUDA); err == nil && cu.Less(v) {
+			return gpuName(g), a.FirstCUDA
 		}
 	}
 	return "", ""

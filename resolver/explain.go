@@ -105,12 +105,11 @@ func (q *attempt) why() []Reason {
 		return false
 	})
 	sort.SliceStable(list, func(i, j int) bool { return q.p.cache.newerTorch(list[i].b, list[j].b) > 0 })
-	var out []Reason
-	for _, c := range list {
+	out := text.Each(list, func(c candidate) Reason {
 		r := weightiest(c.rs)
 		r.Text = torchName(c.b) + ": " + r.Text
-		out = append(out, r)
-	}
+		return r
+	})
 	if len(out) == 0 {
 		text := fmt.Sprintf("PyTorch publishes no %s build for %s %s", q.accel, q.p.h.Platform.OS, q.p.h.Platform.Arch)
 		if q.p.req.Channel != "" && len(q.p.m.Releases) > 0 {
@@ -153,10 +152,8 @@ func common(lists [][]Reason) (Reason, bool) {
 		return Reason{}, false
 	}
 	for _, r := range lists[0] {
-		in := func(list []Reason) bool {
-			return slices.ContainsFunc(list, func(x Reason) bool { return x.Rule == r.Rule && x.Text == r.Text })
-		}
-		if r.Rule == "companions" && !slices.ContainsFunc(lists, func(list []Reason) bool { return !in(list) }) {
+		same := func(x Reason) bool { return x.Rule == r.Rule && x.Text == r.Text }
+		if r.Rule == "companions" && !slices.ContainsFunc(lists, func(list []Reason) bool { return !slices.ContainsFunc(list, same) }) {
 			return r, true
 		}
 	}

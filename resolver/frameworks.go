@@ -12,6 +12,7 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -85,22 +86,17 @@ func (s *problem) framework(name string) []*matrix.Build {
 // asks is the requirement that a framework's build answers.
 func (s *problem) asks(b *matrix.Build) pep508.Requirement {
 	plain := PlainName(b.Framework.Package)
-	for _, r := range s.req.packages {
-		if PlainName(r.Name) == plain {
-			return r
-		}
+	if r, ok := xslices.Find(s.req.packages, func(r pep508.Requirement) bool { return PlainName(r.Name) == plain }); ok {
+		return r
 	}
 	return pep508.Requirement{Name: plain, Text: plain}
 }
-
-const notRead = "nobody here has read"
 
 // isRead reports whether a row is of some release that is asked for of a framework, whatever
 // it is for: that none is says nothing of whether there is a wheel.
 func (s *problem) isRead(r pep508.Requirement) bool {
 	return slices.ContainsFunc(s.cache.frameworks[PlainName(r.Name)], func(b *matrix.Build) bool {
-		named := b.Framework.Package == r.Name || PlainName(r.Name) == r.Name
-		return b.Label != cpu && named && s.cache.overlap(b.Framework.Versions, r.Spec)
+		return b.Label != cpu && (b.Framework.Package == r.Name || PlainName(r.Name) == r.Name) && s.cache.overlap(b.Framework.Versions, r.Spec)
 	})
 }
 
@@ -108,7 +104,7 @@ func (s *problem) isRead(r pep508.Requirement) bool {
 func (q fits) notAsked(b *matrix.Build) string {
 	r, f := q.a.p.asks(b), b.Framework
 	if !q.a.p.cache.overlap(f.Versions, r.Spec) {
-		return fmt.Sprintf("it is of %s, and %s %s", f.Versions, say.Either(q.a.p.isRead(r), "you asked for", notRead), text.Cut(r.Text, 80))
+		return fmt.Sprintf("it is of %s, and %s %s", f.Versions, say.Either(q.a.p.isRead(r), "you asked for", "nobody here has read"), text.Cut(r.Text, 80))
 	}
 	has := func(x string) bool {
 		return strings.Contains(f.Ask, "["+x+"]") || b.Label == cpu && !strings.Contains(x, "cuda") || f.Ask == f.Package && f.Apart
@@ -238,10 +234,8 @@ func (q fits) noneOf(name string) string {
 
 // frameworkRefusal says why no build of a framework goes with a build.
 func (q fits) frameworkRefusal(r pep508.Requirement, b *matrix.Build) *Reason {
-	if b.Framework == nil {
-		if why := q.a.pinRefusal(r, b); why != nil {
-			return why
-		}
+	if why := q.a.pinRefusal(r, b); b.Framework == nil && why != nil {
+		return why
 	}
 	_, why := q.frameworkFor(r, b)
 	return why

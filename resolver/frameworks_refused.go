@@ -39,7 +39,7 @@ func (s advice) frameworkWays(o *outcome) []string {
 			continue
 		}
 		if text := text.Cut(r.Text, 80); !s.p.isRead(r) && r.URL == "" {
-			out = append(out, fmt.Sprintf("%s %s, so what it runs on is not known: `pip install '%s'` takes it, if there is a wheel", notRead, text, text))
+			out = append(out, fmt.Sprintf("nobody here has read %s, so what it runs on is not known: `pip install '%[1]s'` takes it, if there is a wheel", text))
 		}
 		for _, change := range []struct {
 			what string

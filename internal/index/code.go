@@ -320,14 +320,13 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	e = matrix.Extension{Package: n.Project, OS: k.OS, Arch: k.Arch, CUDA: k.CUDA, Proof: matrix.ByWheel, Source: source}
 	e.Version, _ = version.ParsePython(k.Version)
 	e.Torch, _ = version.ParseSpecifier(k.Torch)
-	for _, x := range []struct {
-		list string
-		code *[]matrix.Code
-	}{{k.Native, &e.Native}, {k.PTX, &e.PTX}} {
-		for name := range strings.FieldsSeq(x.list) {
-			*x.code = append(*x.code, parseCodes(map[string]int{name: 1})...)
+	codes := func(list string) (out []matrix.Code) {
+		for name := range strings.FieldsSeq(list) {
+			out = append(out, parseCodes(map[string]int{name: 1})...)
 		}
+		return out
 	}
+	e.Native, e.PTX = codes(k.Native), codes(k.PTX)
 	if !k.Alone {
 		e.Fails = "import"
 		if known, ok := xslices.Find(m.Extensions, func(o matrix.Extension) bool { return o.Package == e.Package && o.Fails != "" }); ok {
@@ -337,27 +336,19 @@ func (k *Code) Rows(m *matrix.Matrix, source string) (e matrix.Extension, f *mat
 	if k.Partial && k.CUDA == "" {
 		e.Proof = matrix.ByMetadata // what was not read may hold code
 	}
-	if k.JIT {
-		e.Note = "JIT"
-	}
+	e.Note = say.If(k.JIT, "JIT")
 	floor, ok := m.Floor("cu" + say.Either(k.CUDA == "10", "102", k.CUDA+"0")) // 10: of its last minor
 	if !k.Alone || k.CUDA == "" && !k.Opens || k.CUDA != "" && !ok {
 		return e, nil
 	}
 	f = &matrix.Framework{Package: n.Project, Ask: n.Project, OS: k.OS, Arch: k.Arch, CUDA: k.CUDA, Driver: floor.Linux, DriverWin: floor.Windows,
-		API: say.If(k.CUDA == "", k.API), Apart: k.Lacks == "", Proof: matrix.ByWheel, Source: source}
+		API: say.If(k.CUDA == "", k.API), Apart: k.Lacks == "", Plain: say.If(k.GPU, "none"), Warning: k.warning(), Proof: matrix.ByWheel, Source: source}
 	f.Versions, _ = version.ParseSpecifier("==" + k.Version)
-	if k.CuDNN != "" {
-		f.CuDNN, _ = version.ParseSpecifier("==" + k.CuDNN + ".*")
-	}
-	f.Warning = k.warning()
+	f.CuDNN, _ = version.ParseSpecifier(say.With("==", k.CuDNN, ".*"))
 	for _, c := range append(slices.Clone(e.Native), e.PTX...) {
 		if f.MinSM.IsZero() || c.SM.Less(f.MinSM) {
 			f.MinSM = c.SM
 		}
-	}
-	if k.GPU {
-		f.Plain = "none"
 	}
 	return e, f
 }
