@@ -8,8 +8,8 @@ import _ "embed"
 // one names what is in another.
 var Knowledge = []string{
 	"causes.yaml", "checks.yaml", "messages.yaml", "clues.yaml", "xids.yaml", "limits.yaml", "rules_torch.yaml", "rules_driver.yaml",
-	"rules_machine.yaml", "rules_containers.yaml", "rules_environment.yaml", "rules_around.yaml", "rules_libraries.yaml",
-	"readers_torch.yaml", "readers_around.yaml", "installers.yaml", "classes.yaml",
+	"rules_code.yaml", "rules_machine.yaml", "rules_containers.yaml", "rules_environment.yaml", "rules_around.yaml",
+	"rules_libraries.yaml", "readers_torch.yaml", "readers_around.yaml", "installers.yaml", "classes.yaml",
 }
 
 // The compiled forms of FS, made by `go generate ./data`: one for each part, so

@@ -2,39 +2,9 @@ package code
 
 import (
 	"fmt"
-	"strings"
 
 	"envfix/internal/doctor/evidence"
-	"envfix/internal/lazy"
 )
-
-var tensorTypes = lazy.Regexp(`(?i)Input type \((torch\.(?:cuda\.)?)(\w+)Tensor\) and (?:weight|` +
-	`bias) type \((torch\.(?:cuda\.)?)(\w+)Tensor\)`)
-
-// scalarTypes are named since torch 1.5 without the device: there the types alone differ.
-var scalarTypes = lazy.Regexp(`(?i)Input type \(([\w:.]+)\) and (?:weight|bias) type \(([\w:.]+)\)`)
-
-// dataTypes: both tensors are on the same device, and of different types.
-func dataTypes(e *evidence.Evidence, out *evidence.Findings) {
-	for _, h := range e.Hits {
-		if m := scalarTypes().FindStringSubmatch(h.At.Text); m != nil && m[1] != m[2] &&
-			!strings.Contains(m[0], "torch.") {
-			out.Find("CODE012", evidence.Likely, h.At).
-				Says("one tensor is %s and the other %s: the data types differ, and the fault is in the program",
-					m[1], m[2])
-			return
-		}
-		if m := tensorTypes().FindStringSubmatch(h.At.Text); m != nil {
-			if m[1] != m[3] || strings.EqualFold(m[2], m[4]) {
-				continue
-			}
-			out.Find("CODE012", evidence.Likely, h.At).
-				Says("one tensor is %s and the other %s, on the same device: the data types differ, and the fault is in the program",
-					m[2], m[4])
-			return
-		}
-	}
-}
 
 // divided: of the numbers of GPUs that divide the heads, the greatest power of two; what is
 // left over can take a share of the layers.
