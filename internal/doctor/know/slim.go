@@ -1,13 +1,21 @@
 package know
 
-import "envfix/internal/compiled"
+import (
+	"slices"
+	"strings"
+
+	"envfix/internal/compiled"
+	"envfix/internal/xslices"
+)
 
 // Slim is the compiled form without what only those who maintain the data read:
 // examples, counterexamples, guards and sources, and without the index, which a scan
 // makes then (30 ms). Findings are the same; what `explain` says of a source is not
-// in it. The examples stay of which kept holds: what a message looks like may decide.
+// in it, and no rule on an environment's files, of which a page has none. The examples
+// stay of which kept holds: what a message looks like may decide.
 func (k *Knowledge) Slim(kept func(example string) bool) []byte {
-	f := &Knowledge{Checks: map[string]*Check{}, Order: k.Order, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes, Rules: k.Rules, Readers: k.Readers}
+	f := &Knowledge{Checks: map[string]*Check{}, Order: k.Order, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes,
+		Rules: xslices.Filter(k.Rules, (*Rule).offFiles), Readers: k.Readers}
 	for id, check := range k.Checks {
 		c := *check
 		c.Guard, c.Source = "", ""
@@ -22,4 +30,12 @@ func (k *Knowledge) Slim(kept func(example string) bool) []byte {
 		f.Messages = append(f.Messages, slim)
 	}
 	return compiled.Encode(f, [32]byte{}) // of no files alone
+}
+
+// offFiles reports whether a rule may hold where no environment's files were read.
+func (r *Rule) offFiles() bool {
+	files := func(t *Term) bool { return !t.Not && !t.Maybe && (t.Fact == "Files" || strings.HasPrefix(t.Fact, "Files.")) }
+	return !strings.HasPrefix(r.Each, "Files.") && !slices.ContainsFunc(r.If, func(alternatives []*Term) bool {
+		return len(alternatives) > 0 && !slices.ContainsFunc(alternatives, func(t *Term) bool { return !files(t) })
+	})
 }
