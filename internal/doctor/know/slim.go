@@ -34,7 +34,9 @@ func (k *Knowledge) Slim(kept func(example string) bool) []byte {
 
 // offFiles reports whether a rule may hold where no environment's files were read.
 func (r *Rule) offFiles() bool {
-	files := func(t *Term) bool { return !t.Not && !t.Maybe && (t.Fact == "Files" || strings.HasPrefix(t.Fact, "Files.")) }
+	files := func(t *Term) bool {
+		return !t.Not && !t.Maybe && (t.Fact == "Files" || strings.HasPrefix(t.Fact, "Files."))
+	}
 	return !strings.HasPrefix(r.Each, "Files.") && !slices.ContainsFunc(r.If, func(alternatives []*Term) bool {
 		return len(alternatives) > 0 && !slices.ContainsFunc(alternatives, func(t *Term) bool { return !files(t) })
 	})
