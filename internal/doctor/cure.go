@@ -81,10 +81,11 @@ func (c *Cure) mend(x Finding, wants []string, anew bool) {
 }
 
 // alone are the packages that a finding takes, where the default index has them; nil: more is
-// wrong. PyTorch's own has torch, what is released with it, and its triton of other names.
+// wrong, or what is upgraded has to fit the rest. PyTorch's own index has torch, what is
+// released with it, and its triton of other names.
 func alone(x Finding, wants []string) []string {
 	all := pep508.Read(slices.Concat(wants, x.Mend.Again), "")
-	if slices.ContainsFunc(pep508.Names(all), func(name string) bool {
+	if len(wants) > 0 && strings.Contains(x.Fix[0], " --upgrade ") || slices.ContainsFunc(pep508.Names(all), func(name string) bool {
 		return name == "torch" || slices.Contains(resolver.Companions(), name) || strings.Contains(name, "triton-")
 	}) {
 		return nil

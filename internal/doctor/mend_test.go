@@ -92,6 +92,26 @@ func TestMendsElsewhere(t *testing.T) {
 	}
 }
 
+// What a remedy installs beside torch comes alone, where the default index has it and there
+// is nothing else to do: what is to be upgraded is chosen with all that is there.
+func TestCureAlone(t *testing.T) {
+	for fix, want := range map[string]string{
+		"pip install --force-reinstall --no-deps numpy==2.1.0":                         "numpy==2.1.0",
+		"uv pip install --python .venv/bin/python \"sympy>=1.13\" \"markupsafe>=2.0\"": "sympy>=1.13 markupsafe>=2.0",
+		"pip install torch==2.9.1 \"numpy<2\"":                                         "numpy<2",
+		"pip install --upgrade fastpkg torch==2.9.1":                                   "",
+		"pip install torchvision==0.24.1":                                              "",
+		"pip install pytorch-triton-rocm==3.5.1":                                       "",
+		"pip install --force-reinstall torch==2.9.1 numpy==2.1.0":                      "",
+		"pip install torch==2.8.0":                                                     "",
+	} {
+		r := &Report{Findings: []Finding{{Check: "PY010", Cause: "missing_runtime_lib", Severity: know.Error, Fix: []string{"`" + fix + "`"}, Mend: Mend{Rebuild: true}}}}
+		if got := strings.Join(CureOf(r, patientWith(t, healthyFiles())).Again, " "); got != want {
+			t.Errorf("%s: %q, not %q", fix, got, want)
+		}
+	}
+}
+
 // LD_PRELOAD puts its libraries into every process.
 func TestPreloaded(t *testing.T) {
 	for want, l := range map[string]machine.LoadedLibrary{
