@@ -21,22 +21,20 @@ func (b *builder) amend(tool wheelTool) {
 		return
 	}
 	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
-	held, moved := needs(b.t.Held, family), map[string]bool{}
-	for _, name := range pep508.Names(pep508.Read(b.t.Adds, "")) {
-		moved[name] = b.t.Repair != nil
-	}
+	held, added := needs(b.t.Held, family), pep508.Names(pep508.Read(b.t.Adds, ""))
 	b.t.Pins = slices.DeleteFunc(b.t.Pins, func(pin string) bool { name, _, _ := strings.Cut(pin, "=="); return held[name] })
 	for _, d := range b.t.Held.Dists {
+		moved := b.t.Repair != nil && slices.Contains(added, d.Name)
 		if slices.Contains(b.t.Restores, d.Name+"=="+d.Version) {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "its files are not whole"})
-		} else if moved[d.Name] {
+		} else if moved {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "it is not what is asked for"})
 		} else if slices.Contains(b.t.Removes, d.Name) {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Goes: true, Why: "it goes, as you asked"})
 		} else if rank(d.Name) == len(family) {
 			b.kept.Stays = append(b.kept.Stays, plan.KeptPackage{Name: d.Name, Version: d.Version, Copied: true, Loose: !held[d.Name]})
 		}
-		if public, _ := version.SplitLocal(d.Version); held[d.Name] && !moved[d.Name] { // torch itself may name a label that its metadata does not
+		if public, _ := version.SplitLocal(d.Version); held[d.Name] && !moved { // torch itself may name a label that its metadata does not
 			b.t.Pins = append(b.t.Pins, d.Name+"=="+public)
 		}
 	}

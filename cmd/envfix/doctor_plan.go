@@ -17,6 +17,7 @@ import (
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/internal/xslices"
@@ -102,10 +103,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 	if torch == "" || len(f.plan.wish.Files) > 0 || governing() != "" {
 		return f.plan.mending(ctx, c.Repair, nil)
 	}
-	if c.Anew {
-		build = ""
-	}
-	p, err := f.plan.mending(ctx, c.Repair, doctor.Same(patient, torch, build, c.Wants))
+	p, err := f.plan.mending(ctx, c.Repair, doctor.Same(patient, torch, say.If(!c.Anew, build), c.Wants))
 	if err == nil && p.Decision == resolver.NeedTarget && !c.Anew {
 		if q, err := f.withoutItsGPU(ctx, c.Repair, patient); q != nil || err != nil {
 			return q, err

@@ -63,8 +63,8 @@ func CureOf(r *Report, patient *read.Case) Cure {
 		}
 		alone := alone(x, wants)
 		whole = whole && (alone != nil || w == AsItIs && x.Mend.IsZero()) // that goes away with another one
-		c.Again = xslices.Once(c.Again, alone)
-		c.mend(x, wants, w != AsItIs && wants != nil)
+		c.Again, c.Wants = xslices.Once(c.Again, alone), append(c.Wants, wants...)
+		c.mend(x.Mend, w, wants)
 	}
 	if !whole || len(c.Repair.Fixes) > 0 {
 		c.Again = nil
@@ -72,12 +72,10 @@ func CureOf(r *Report, patient *read.Case) Cure {
 	return c
 }
 
-// mend adds what a finding's mending takes; anew: the environment is built once more.
-func (c *Cure) mend(x Finding, wants []string, anew bool) {
-	c.Wants = append(c.Wants, wants...)
-	c.Repair.Rebuild = c.Repair.Rebuild || x.Mend.Rebuild || anew
-	c.Repair.Fetch = append(c.Repair.Fetch, x.Mend.Fetch...)
-	c.Repair.Fixes = append(c.Repair.Fixes, x.Mend.Fixes...)
+// mend adds what the mending of a finding takes; what installs more builds anew.
+func (c *Cure) mend(m Mend, w Way, wants []string) {
+	c.Repair.Rebuild = c.Repair.Rebuild || m.Rebuild || w != AsItIs && wants != nil
+	c.Repair.Fetch, c.Repair.Fixes = append(c.Repair.Fetch, m.Fetch...), append(c.Repair.Fixes, m.Fixes...)
 }
 
 // alone are the packages that a finding takes, where the default index has them; nil: more is
@@ -95,8 +93,7 @@ func alone(x Finding, wants []string) []string {
 
 // beside are the requirements of a finding's remedy without the torch that is here and
 // stays; nil where it installs another torch or this one anew, or nothing.
-func beside(x Finding, torch string) []string {
-	var out []string
+func beside(x Finding, torch string) (out []string) {
 	for _, s := range x.Installs() {
 		q, err := pep508.Parse(s, "")
 		v, _ := version.SplitLocal(strings.TrimPrefix(q.Spec.String(), "=="))
@@ -136,14 +133,9 @@ func InstalledTorch(patient *read.Case) (v, build string) {
 		return "", ""
 	}
 	for _, d := range patient.Files.Dists {
-		ours := slices.ContainsFunc(patient.Files.Sites,
-			func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
-		if d.Name != "torch" || !ours {
-			continue
-		}
-		text := cmp.Or(d.Module, d.Version)
-		if v == "" || d.Module != "" {
-			v, build = version.SplitLocal(text)
+		ours := slices.ContainsFunc(patient.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
+		if d.Name == "torch" && ours && (v == "" || d.Module != "") {
+			v, build = version.SplitLocal(cmp.Or(d.Module, d.Version))
 		}
 	}
 	for _, l := range patient.Files.Leftovers { // of an upgrade that broke off

@@ -158,7 +158,7 @@ func walk(dir string, env []string) (out []string) {
 	}
 	for _, v := range env {
 		if list, ok := strings.CutPrefix(v, "LD_LIBRARY_PATH="); ok {
-			f.Dir, f.LibraryPath = dir, loader.Entries(list)
+			f.Dir, f.LibraryPath = dir, loader.Entries(list, dir)
 		} else if list, ok := strings.CutPrefix(v, "LD_PRELOAD="); ok {
 			f.Preload = strings.Split(list, ":")
 		}

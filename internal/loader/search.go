@@ -33,12 +33,11 @@ type Files struct {
 	Blind bool // a file that is there could not be opened: what is not found may be there
 }
 
-// Entries are those of a value of LD_LIBRARY_PATH; an empty one is where one stands.
-func Entries(list string) []string {
-	if list == "" {
-		return nil
-	}
-	return strings.Split(strings.ReplaceAll(list, ";", ":"), ":")
+// Entries are those of a value of LD_LIBRARY_PATH that lead somewhere, from dir; "" unknown.
+func Entries(list, dir string) []string {
+	return slices.DeleteFunc(strings.Split(strings.ReplaceAll(list, ";", ":"), ":"), func(entry string) bool {
+		return list == "" || dir == "" && !path.IsAbs(entry)
+	})
 }
 
 // open opens a file of the tree. That no more files may be open says nothing of the file.
@@ -251,11 +250,8 @@ func (v *View) places(name string, by *Object) iter.Seq[place] {
 			}
 		}
 		for _, entry := range v.LibraryPath {
-			dir := path.Clean(entry)
-			if !path.IsAbs(entry) {
-				dir = path.Join(v.Dir, entry)
-			}
-			if path.IsAbs(dir) && !in([]string{dir}, ByLibraryPath, entry) {
+			dir := path.Join(say.If(!path.IsAbs(entry), v.Dir), entry)
+			if !in([]string{dir}, ByLibraryPath, entry) {
 				return
 			}
 		}
@@ -288,10 +284,7 @@ func (v *View) levels(dir string) []string {
 		some = err == nil
 		v.leveled[dir] = some
 	}
-	if !some {
-		return nil
-	}
-	return v.Levels
+	return say.Either(some, v.Levels, nil)
 }
 
 // fits reports whether a library is for the processor of the program, whose others the
@@ -311,12 +304,10 @@ func (v *View) sameProcessor(o *Object) bool {
 
 func (v *View) noExec(o *Object) bool {
 	dir := path.Dir(o.Path)
-	is, known := v.closed[dir]
-	if !known {
-		is = NotExecutable(v.Real(dir))
-		v.closed[dir] = is
+	if _, known := v.closed[dir]; !known {
+		v.closed[dir] = NotExecutable(v.Real(dir))
 	}
-	return is
+	return v.closed[dir]
 }
 
 // passed finds a file under the name of a library that was not found, and why it is none.

@@ -81,16 +81,11 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 		var said []evidence.Quote
 		var fetch []string
 		for _, t := range of {
-			texts, said = append(texts, t.text), append(said, t.said...)
-			if t.fetch != "" {
-				fetch = append(fetch, t.fetch)
-			}
+			texts, said, fetch = append(texts, t.text), append(said, t.said...), append(fetch, say.All(t.fetch)...)
 		}
-		mend := e.Repair().Rebuild(of[0].file)
-		fix := of[0].conda
+		mend, fix := e.Repair().Rebuild(of[0].file), of[0].conda
 		if mend.Rebuild {
-			mend.Fetch = fetch
-			mend.Again = xslices.Filter(specs, func(string) bool { return fix != nil })
+			mend.Fetch, mend.Again = fetch, xslices.Filter(specs, func(string) bool { return fix != nil })
 		}
 		if fix == nil {
 			fix = []string{command}

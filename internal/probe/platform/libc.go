@@ -107,7 +107,7 @@ func Loader(h *sysroot.Host) *loader.Files {
 	}
 	return &loader.Files{
 		Real: h.Real, Resolved: h.Resolved,
-		Dir: h.Project, LibraryPath: loader.Entries(h.Env["LD_LIBRARY_PATH"]),
+		Dir: h.Project, LibraryPath: loader.Entries(h.Env["LD_LIBRARY_PATH"], h.Project),
 		Preload:     split(h.Env["LD_PRELOAD"], ": "),
 		PreloadFile: split(string(h.Bytes(loader.ByPreloadFile, 1<<16)), ": \t\n"),
 	}
