@@ -41,6 +41,13 @@ func TestLimits(t *testing.T) {
 		if id, asked := strings.CutPrefix(r.Each, "limit "); asked {
 			used[id] = true
 		}
+		for _, alternatives := range r.If {
+			for _, term := range alternatives {
+				if m := regexp.MustCompile(`\{floor ([\w-]+)\}`).FindStringSubmatch(term.Value); m != nil {
+					used[m[1]] = true
+				}
+			}
+		}
 	}
 	for id, l := range know.Embedded().Limits {
 		if !used[id] || l.Source == "" {
