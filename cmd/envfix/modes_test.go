@@ -81,7 +81,7 @@ func TestPlanFlagsComeBack(t *testing.T) {
 		tables = append(tables, f.Name)
 	}
 	p.Basis.Request = resolver.Request{Python: "3.12", CUDA: "12", Build: "cu126", Manager: "uv", OnlyIndex: "default", Channel: "test", GPUs: []int{0},
-		AllowURL: []string{"x"}, AsNamed: []string{"x"}, CPU: true, JIT: true, ChangeDriver: true}
+		AllowURL: []string{"x"}, AsNamed: []string{"x"}, Relax: []string{"x"}, CPU: true, JIT: true, ChangeDriver: true}
 	for _, f := range describe.RequestFlags() {
 		rest(f.Name, func() {})
 	}

@@ -24,13 +24,17 @@ func TestRelax(t *testing.T) {
 		{"", "numpy<2|torch==1.13.1+cu117|torchvision==0.14.1|xformers==0.0.16 ; python_version > '3'"},
 		{"torch", "numpy<2|torch|torchvision|xformers==0.0.16 ; python_version > '3'"},
 		{"XFormers", "numpy<2|torch==1.13.1+cu117|torchvision==0.14.1|xformers ; python_version > '3'"},
-		{"numpy", "is not understood"},
+		{"numpy", "is not understood"}, // the command line's own words
+		{"pillow", "numpy<2|pillow|torch==1.13.1+cu117|torchvision==0.14.1|xformers==0.0.16 ; python_version > '3'"},
 		{"scipy", "is not understood"},
 		{"locked", "is not understood"},
 	} {
 		w := Wish{Arguments: []string{"numpy<2"}, Files: []string{file}}
 		if c.relax != "" {
 			w.Relax = []string{c.relax}
+		}
+		if c.relax == "pillow" {
+			w.Arguments = append(w.Arguments, c.relax)
 		}
 		if c.relax == "locked" {
 			w.Relax, w.Lock = []string{"torch"}, &pyproject.OwnLock{}

@@ -131,9 +131,14 @@ func (w Wish) requirements() ([]pep508.Requirement, error) {
 func (w Wish) relaxed(in []pep508.Requirement, names []string) ([]pep508.Requirement, error) {
 	var open []string
 	for i, q := range in {
-		follows := slices.Contains(names, "torch") && slices.Contains(resolver.Companions(), q.Name)
-		if q.From != "" && (follows || slices.Contains(names, q.Name)) {
-			in[i], open = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, From: q.From}, append(open, q.Name)
+		named := slices.Contains(names, q.Name)
+		switch follows := slices.Contains(names, "torch") && slices.Contains(resolver.Companions(), q.Name); {
+		case q.From != "" && (named || follows):
+			in[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, From: q.From}
+			in[i].Text = in[i].Line()
+			open = append(open, q.Name)
+		case named && q.Spec.IsZero() && q.URL == "": // any version is what the command line asks for
+			open = append(open, q.Name)
 		}
 	}
 	for _, name := range names {
