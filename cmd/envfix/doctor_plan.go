@@ -122,7 +122,8 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 	return p, err
 }
 
-// restoring is the plan that brings a few packages, or their files again, and leaves all else; nil where more is wrong, or something else governs the environment.
+// restoring is the plan that brings a few packages, or their files again, and leaves all
+// else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.plan.target.env)
 	if len(c.Again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||

@@ -62,7 +62,8 @@ func (e Repair) Set(variable, value, why string) Mend {
 	return Mend{Fixes: []plan.EnvFix{{Variable: variable, Action: "set", Value: value, Why: why}}}
 }
 
-// EntryOf is the entry of a list of directories that names dir, as it stands there: it may lead from where one stands.
+// EntryOf is the entry of a list of directories that names dir, as it stands there: it may
+// lead from where one stands.
 func EntryOf(list, dir string) string {
 	for entry := range strings.SplitSeq(list, ":") {
 		if at := path.Clean(entry); entry != "" && (at == dir || !path.IsAbs(at) && strings.HasSuffix(dir, "/"+at)) {
