@@ -165,6 +165,7 @@ var walls = map[string][]string{
 	"golang.org/x/tools":                        {"internal/fleet"},
 	"golang.org/x/term":                         {"cmd/envfix", "cmd/envfix-sign"},
 	"aead.dev/minisign":                         {"internal/update", "cmd/envfix-sign"},
+	"github.com/ProtonMail/go-crypto":           {"internal/system"},
 }
 
 // aside are packages that only tests and maintainers use; they are held to no

@@ -103,7 +103,11 @@ func (m host) takeKey(ctx context.Context, s plan.Step, out io.Writer, log *syst
 	if filepath.Base(s.Run.Argv[0]) == "gpg" {
 		return m.write(&plan.Write{Path: plan.Keyring, Mode: 0o644, Content: string(key)})
 	}
-	own, remove, err := system.OwnFile(filepath.Base(name), system.Armor(key))
+	armoured, err := system.Armor(key)
+	if err != nil {
+		return err
+	}
+	own, remove, err := system.OwnFile(filepath.Base(name), armoured)
 	if err != nil {
 		return err
 	}

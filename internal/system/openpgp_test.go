@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
 // A key that gpg made (package apply's tests have it stand in for NVIDIA's), and the
@@ -56,17 +58,24 @@ func TestThreat14KeyAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body, _, err := packet(key)
+	first, err := packet.NewOpaqueReader(bytes.NewReader(key)).Next()
 	if err != nil {
 		t.Fatal(err)
+	}
+	body, armour := first.Contents, func(packets []byte) []byte {
+		b, err := Armor(packets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
 	}
 	subkey := append([]byte{0xc0 | subkeyPacket, 255, 0, 0, byte(len(body) >> 8), byte(len(body))}, body...)
 	bound := append([]byte{0xc0 | signaturePacket, 4}, 4, 0x18, 1, 8) // by nobody
 	for name, file := range map[string][]byte{
 		"as it is":               key,
 		"with a subkey":          append(append(bytes.Clone(key), subkey...), bound...),
-		"armoured":               Armor(append(append(bytes.Clone(key), subkey...), bound...)),
-		"something ahead of it":  append([]byte("-----BEGIN PGP PUBLIC KEY BLOCK----- \nxxxx\n"), Armor(key)...),
+		"armoured":               armour(append(append(bytes.Clone(key), subkey...), bound...)),
+		"something ahead of it":  append([]byte("-----BEGIN PGP PUBLIC KEY BLOCK----- \nxxxx\n"), armour(key)...),
 		"a packet of another's":  append(bytes.Clone(key), 0xc0|60, 1, 0),
 		"before the key, a name": append([]byte{0xc0 | userIDPacket, 1, 'x'}, key...),
 	} {
@@ -75,7 +84,7 @@ func TestThreat14KeyAlone(t *testing.T) {
 			t.Errorf("%s: %s, %d of %d bytes, %v", name, got, len(packets), len(key), err)
 		}
 	}
-	if b, err := Dearmor(Armor(key)); err != nil || !bytes.Equal(b, key) {
+	if b, err := Dearmor(armour(key)); err != nil || !bytes.Equal(b, key) {
 		t.Errorf("there and back: %v", err)
 	}
 	gpg, err := exec.LookPath("gpg")
@@ -83,7 +92,7 @@ func TestThreat14KeyAlone(t *testing.T) {
 		t.Skip("no gpg here to read what was written")
 	}
 	c := exec.Command(gpg, "--homedir", t.TempDir(), "--batch", "--with-colons", "--show-keys")
-	c.Stdin = bytes.NewReader(Armor(key))
+	c.Stdin = bytes.NewReader(armour(key))
 	out, err := c.Output()
 	if err != nil || strings.Count(string(out), "\nfpr:") != 1 || !strings.Contains(string(out), itsFingerprint) {
 		t.Errorf("gpg reads %s %v", out, err)
