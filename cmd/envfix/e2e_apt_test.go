@@ -27,6 +27,7 @@ type chroot struct {
 	*testing.T
 	dir string
 	env []string // for what runs in it
+	do  func(func())
 }
 
 // TestE2EApt runs the real apt, dpkg and sudo in a fresh Debian: it simulates,
@@ -142,7 +143,7 @@ var minbase = made("minbase", func(dir string) error {
 
 func newChroot(t *testing.T) *chroot {
 	t.Helper()
-	c := &chroot{T: t, dir: filepath.Join(t.TempDir(), "debian")}
+	c := &chroot{T: t, dir: filepath.Join(t.TempDir(), "debian"), do: func(f func()) { f() }}
 	run := func(argv ...string) string {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		if err != nil {
@@ -219,7 +220,8 @@ func (c *chroot) run(user string, argv ...string) (string, int) {
 	cmd.Dir = "/"
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	var err error
+	c.do(func() { err = cmd.Run() })
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		c.Fatalf("%s: %v", strings.Join(argv, " "), err)

@@ -33,6 +33,17 @@ func TestE2EFresh(t *testing.T) {
 		takeDisk(t, diskByPip)
 		freshChroot(t).proven("", apply)
 	})
+	t.Run("company", func(t *testing.T) {
+		takeDisk(t, diskByPip)
+		c, company := freshChroot(t), newCompany(t)
+		c.write("etc/bundle.pem", string(company.bundle), 0o644)
+		c.do = company.do
+		c.env = []string{"SSL_CERT_FILE=/etc/bundle.pem", "HTTPS_PROXY=" + company.proxy, "HTTP_PROXY=" + company.proxy}
+		c.proven("", []string{"envfix", "apply", "--yes"})
+		if company.through.Load() == 0 {
+			t.Error("nothing went through the proxy")
+		}
+	})
 	t.Run("users", func(t *testing.T) {
 		takeDisk(t, diskByPip)
 		c := freshChroot(t)
