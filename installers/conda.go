@@ -51,7 +51,7 @@ func (c conda) steps(b *builder) error {
 		argv = append(argv, "--channel", channel)
 	}
 	argv = append(argv, "python="+b.choice.Python)
-	if len(b.t.Below)+len(b.t.Places) > 0 || b.t.Editable != "" {
+	if len(b.t.Below)+len(b.t.Places)+len(inPlace(b.t)) > 0 {
 		argv = append(argv, "pip")
 	}
 	argv = append(argv, b.condaSpecs()...)

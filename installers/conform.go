@@ -52,14 +52,22 @@ func plainAlone(h machine.Machine, c *resolver.Choice) bool {
 	return withExtra && !slices.ContainsFunc(h.Installed, func(p machine.Package) bool { return strings.HasPrefix(p.Name, "nvidia-cu") })
 }
 
-// holdsProject reports whether the environment holds the project that is installed in
-// place; also where there is none, or nobody looked into it.
+// holdsProject reports whether the environment holds all that is installed in place; also
+// where nobody looked into it.
 func holdsProject(t plan.Target) bool {
-	return t.Editable == "" || t.Held == nil || !t.Held.Files || slices.ContainsFunc(t.Held.Dists, func(d machine.HeldDist) bool { return isProject(d, t) })
+	if t.Held == nil || !t.Held.Files {
+		return true
+	}
+	return !slices.ContainsFunc(inPlace(t), func(dir string) bool {
+		return !slices.ContainsFunc(t.Held.Dists, func(d machine.HeldDist) bool { return isProject(d, t) && localWords(d.Origin.URL) == dir })
+	})
 }
 
+// inPlace are the folders that are installed in place: the project itself the last.
+func inPlace(t plan.Target) []string { return append(slices.Clone(t.Members), say.All(t.Editable)...) }
+
 func isProject(d machine.HeldDist, t plan.Target) bool {
-	return d.Origin != nil && d.Origin.Kind == machine.FromEditable && localWords(d.Origin.URL) == t.Editable
+	return d.Origin != nil && d.Origin.Kind == machine.FromEditable && slices.Contains(inPlace(t), localWords(d.Origin.URL))
 }
 
 // meets reports whether an installed package has a version that is asked for.

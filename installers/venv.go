@@ -133,11 +133,16 @@ func (b *builder) finish(exe string) {
 	b.prove()
 }
 
-// itself adds the step that installs the project itself.
+// itself adds the step that installs the project itself, and what lies in folders of it.
 func itself(b *builder, exe string) {
-	if b.t.Editable != "" {
-		b.add(plan.Step{ID: "project", Title: "install the project itself in place", Why: "without its requirements, which are there; its own build runs, as you",
-			Run: b.again(exe, false, "--editable", b.t.Editable)})
+	var args []string
+	for _, dir := range inPlace(b.t) {
+		args = append(args, "--editable", dir)
+	}
+	if len(args) > 0 {
+		what := say.List(" and ", say.If(b.t.Editable != "", "the project itself"), say.If(len(b.t.Members) > 0, "what lies in its folders"))
+		b.add(plan.Step{ID: "project", Title: "install " + what + " in place", Why: "without its requirements, which are there; its own build runs, as you",
+			Run: b.again(exe, false, args...)})
 	}
 }
 

@@ -168,6 +168,7 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err := f.project(c.IsSet("env")); err != nil {
 		return f, err
 	}
+	f.wish.Local(&f.target.Target, f.machine.elsewhere())
 	return f, f.wish.Environment()
 }
 

@@ -132,10 +132,8 @@ func (f planFlags) loop(q planning.Question, described bool) (*propose.Loop, err
 	for _, path := range f.wish.Files {
 		if p, err := project.Read(path); err == nil { // an error was reported when the request was read
 			l.Limits, l.Override = append(l.Limits, p.Limits...), append(l.Override, p.Overrides...)
-			for _, place := range p.Repositories() { // what others require of it is that one, and none of the index
-				if q, err := pep508.Parse(place, ""); err == nil && q.Marker == "" {
-					l.Override = append(l.Override, pep508.Requirement{Name: q.Name, Marker: "python_version < '0'"})
-				}
+			for _, name := range p.Apart() { // what others require of it is that one, and none of the index
+				l.Override = append(l.Override, pep508.Requirement{Name: name, Marker: "python_version < '0'"})
 			}
 		}
 	}

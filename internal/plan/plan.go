@@ -111,8 +111,9 @@ type Target struct {
 
 	// Editable is the folder of the project that is installed in place, after what it
 	// requires; "" none.
-	Editable         string `json:"editable,omitempty"`
-	NoInstallProject bool   `json:"no_install_project,omitempty"`
+	Editable         string   `json:"editable,omitempty"`
+	Members          []string `json:"members,omitempty"` // folders of packages that are installed in place before it
+	NoInstallProject bool     `json:"no_install_project,omitempty"`
 
 	// Imported is what the project's sources import beside its own: each is tried when it is
 	// installed. Closure: what it imports and does not ask for is asked for.

@@ -117,15 +117,7 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 	if m.Project() || t.NoInstallProject || err != nil { // the error is reported where the request is read
 		return nil
 	}
-	var whole pyproject.Project
-	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
-		p, err := Read(filepath.Join(dir, name))
-		if err != nil {
-			continue
-		}
-		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Requirements, func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
-		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
-	}
+	whole := packaging(dir, "", asked)
 	switch {
 	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
 	case whole.Unversioned:
@@ -144,6 +136,20 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 		return err
 	}
 	return nil
+}
+
+// packaging is what the packaging of a folder says together, without what is asked for already.
+func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
+	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
+		p, err := Read(filepath.Join(dir, name) + extras)
+		if err != nil {
+			continue
+		}
+		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
+		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
+		whole.Places, whole.Name = append(whole.Places, p.Places...), cmp.Or(whole.Name, p.Name)
+	}
+	return whole
 }
 
 // DemandsItself: a project of this manager says in its own file what conda's channels

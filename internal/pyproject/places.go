@@ -11,6 +11,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
 
@@ -35,16 +36,40 @@ func (p *Project) Repositories() (out []string) {
 	return append(out, text.Each(of, pep508.Requirement.Line)...)
 }
 
-// Indexed are the requirements that come from no repository.
-func (p *Project) Indexed() []pep508.Requirement {
-	return slices.DeleteFunc(slices.Clone(p.Requirements), func(q pep508.Requirement) bool {
-		return ofGit(q.URL) || slices.ContainsFunc(p.Places, func(k Place) bool { return k.Package == q.Name && ofGit(k.Where) })
-	})
+// Apart are the packages that come from a repository or a folder on every machine.
+func (p *Project) Apart() (names []string) {
+	for _, k := range p.Places {
+		if k.Marker == "" && k.Package != "" && (k.Local() || ofGit(k.Where)) {
+			names = append(names, k.Package)
+		}
+	}
+	for _, q := range p.Requirements {
+		if q.Marker == "" && ofGit(q.URL) {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// Indexed are the requirements that an installer is given: what comes from a repository or a
+// folder is asked of no index, where anybody may have taken the name.
+func (p *Project) Indexed() (out []pep508.Requirement) {
+	for _, q := range p.Requirements {
+		k, placed := xslices.Find(p.Places, func(k Place) bool { return k.Package == q.Name })
+		if placed && !k.Local() && strings.HasPrefix(k.Where, "https://") {
+			q.URL, q.Spec, placed = k.Where, version.Specifier{}, false
+			q.Text = q.Line()
+		}
+		if !placed && !ofGit(q.URL) {
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 // place keeps a line that names a folder, an address or a repository.
 func (f *lines) place(s, at, name string, editable bool) {
-	if !ofGit(s) {
+	if !ofGit(s) && strings.Contains(s, "://") {
 		f.note(at, fromPlace, s)
 	}
 	where, marker, _ := strings.Cut(s, ";")
@@ -89,7 +114,7 @@ func (d *document) places(p *Project, name string) {
 			m := table(item)
 			if m != nil {
 				p.Sources = append(p.Sources, Source{Package: machine.NormalName(n), Index: str(m["index"]), Marker: str(m["marker"]),
-					Other: cmp.Or(str(m["git"]), str(m["url"]), str(m["path"]))})
+					Group: str(m["extra"]) + str(m["group"]), Other: cmp.Or(str(m["git"]), str(m["url"]), str(m["path"]))})
 			}
 			at := name + ": tool.uv.sources." + n
 			where, known := placeOf(m)
@@ -97,11 +122,17 @@ func (d *document) places(p *Project, name string) {
 			switch {
 			case str(m["index"]) != "" || where != "" && !asked(p.Requirements, n):
 				continue
+			case m["workspace"] == true:
+				p.Places = append(p.Places, Place{Package: machine.NormalName(n), Dir: path.Dir(name), Marker: str(m["marker"]), From: at})
+				fallthrough
 			case !known || group != "" && where != "":
 				p.Refused = append(p.Refused, at+": of its forms index, path, git and url without a group can be locked")
 			default:
 				p.Places = append(p.Places, Place{Package: machine.NormalName(n), Where: where, Dir: path.Dir(name),
 					Editable: m["editable"] == true, Marker: str(m["marker"]), From: at})
+				if strings.Contains(where, "://") && !ofGit(where) && !strings.HasPrefix(where, "https://") {
+					p.Notes = append(p.Notes, at+": "+fmt.Sprintf(fromPlace, where))
+				}
 			}
 		}
 	}

@@ -13,6 +13,10 @@ func TestRepositories(t *testing.T) {
 			"git+https://host.example/a.git | b @ git+https://host.example/b.git@v1 | c @ git+https://host.example/c | d @ git+https://host.example/d.git@v2", "numpy"},
 		"uv": {"pyproject.toml", "[project]\nname = 'x'\ndependencies = ['lib', 'numpy']\n[tool.uv.sources]\nlib = { git = 'https://host.example/lib', rev = '1' }\n",
 			"lib @ git+https://host.example/lib@1", "numpy"},
+		"uv's others": {"pyproject.toml", "[project]\nname = 'x'\ndependencies = ['ours', 'near', 'file>=1', 'numpy']\n[tool.uv.sources]\nours = { workspace = true }\nnear = { path = '../near' }\nfile = { url = 'https://host.example/file-1.whl' }\n",
+			"", "file @ https://host.example/file-1.whl numpy"},
+		"poetry's": {"pyproject.toml", "[tool.poetry]\nname = 'x'\n[tool.poetry.dependencies]\nnear = { path = '../near' }\nfile = { url = 'https://host.example/file-1.whl' }\nnumpy = '*'\n",
+			"", "file @ https://host.example/file-1.whl numpy"},
 		"a login": {"requirements.txt", "git+https://secret@host.example/a.git\nnumpy\n", "", "numpy"},
 	} {
 		p, err := Read([]byte(c.text), c.file, nil)
@@ -21,12 +25,12 @@ func TestRepositories(t *testing.T) {
 		}
 		var indexed []string
 		for _, q := range p.Indexed() {
-			indexed = append(indexed, q.Name)
+			indexed = append(indexed, q.Line())
 		}
 		if got := strings.Join(p.Repositories(), " | "); got != c.built || strings.Join(indexed, " ") != c.indexed {
 			t.Errorf("%s: %q, %q", name, got, indexed)
 		}
-		if c.built == "" && !strings.Contains(strings.Join(p.Notes, " "), "a plan does not") {
+		if name == "a login" && !strings.Contains(strings.Join(p.Notes, " "), "a plan does not") {
 			t.Errorf("%s: %q", name, p.Notes)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // maxFile bounds what is read; a project file is a few kilobytes.
@@ -53,13 +54,14 @@ type Project struct {
 	Unfollowed  []string  // what is not followed, and changes no file that is locked as far as is known
 	Refused     []string  // what cannot be followed when a lock is made from it, each with what to do
 
+	Members []string   // patterns of the folders of uv's workspace
 	dynamic [][]string // files that a pyproject.toml takes its dependencies from
 }
 
 // A Place is a package that comes from a folder, an address or a repository.
 type Place struct {
 	Package  string // normalised; "" where only the place is named
-	Where    string // a path relative to Dir, a URL, or git+URL@revision
+	Where    string // a path relative to Dir, a URL, or git+URL@revision; "" a member of the workspace
 	Dir      string // the folder of the file that names it
 	Editable bool
 	Marker   string
@@ -87,6 +89,7 @@ type Source struct {
 	Index   string // name of an index; "" a path, a URL or a repository
 	Other   string // path, url or git, where Index is ""
 	Marker  string
+	Group   string // the extra or group that alone takes it from there; "" all do
 }
 
 // document is the part of pyproject.toml that is read.
@@ -105,13 +108,17 @@ type document struct {
 	Groups map[string][]any `toml:"dependency-groups"`
 	Tool   struct {
 		UV struct {
-			Package    *bool            `toml:"package"`
-			Sources    map[string]any   `toml:"sources"`
-			Index      []map[string]any `toml:"index"`
-			IndexURL   string           `toml:"index-url"`
-			ExtraIndex []string         `toml:"extra-index-url"`
-			Limits     []string         `toml:"constraint-dependencies"`
-			Overrides  []string         `toml:"override-dependencies"`
+			Package   *bool `toml:"package"`
+			Workspace struct {
+				Members []string `toml:"members"`
+			} `toml:"workspace"`
+			Sources    map[string]any     `toml:"sources"`
+			Index      []map[string]any   `toml:"index"`
+			IndexURL   string             `toml:"index-url"`
+			ExtraIndex []string           `toml:"extra-index-url"`
+			Limits     []string           `toml:"constraint-dependencies"`
+			Overrides  []string           `toml:"override-dependencies"`
+			Conflicts  [][]map[string]any `toml:"conflicts"`
 		} `toml:"uv"`
 		Poetry     poetry `toml:"poetry"`
 		Setuptools struct {
@@ -131,12 +138,12 @@ func unmarshal(b []byte, v any) error {
 
 // ReadProject reads a pyproject.toml. groups are the dependency groups and
 // extras to include. Its error names the file and what was wrong.
-func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
-	if len(text) > maxFile {
+func ReadProject(content []byte, name string, groups ...string) (*Project, error) {
+	if len(content) > maxFile {
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
 	}
 	var d document
-	if err := unmarshal(text, &d); err != nil {
+	if err := unmarshal(content, &d); err != nil {
 		var at *toml.DecodeError
 		if errors.As(err, &at) {
 			row, _ := at.Position()
@@ -163,19 +170,45 @@ func ReadProject(text []byte, name string, groups ...string) (*Project, error) {
 			return nil, err
 		}
 	}
-	p.Indexes = d.indexes(name)
+	for _, set := range d.Tool.UV.Conflicts {
+		names := text.Each(set, func(m map[string]any) string { return str(m["extra"]) + str(m["group"]) })
+		both := slices.DeleteFunc(names, func(g string) bool { return !isAsked(groups, g) })
+		if len(both) > 1 {
+			return nil, fmt.Errorf("%s: %s exclude each other (tool.uv.conflicts): ask for one of them", name, strings.Join(both, " and "))
+		}
+	}
+	p.Indexes, p.Members = d.indexes(name), d.Tool.UV.Workspace.Members
 	p.Limits = r.parse(d.Tool.UV.Limits, "tool.uv.constraint-dependencies")
 	p.Overrides = r.parse(d.Tool.UV.Overrides, "tool.uv.override-dependencies")
 	d.places(p, name)
+	p.byGroup(groups)
 	var raw struct {
 		Tool struct {
 			UV map[string]any `toml:"uv"`
 		} `toml:"tool"`
 	}
-	if err := unmarshal(text, &raw); err == nil { // it was read above
+	if err := unmarshal(content, &raw); err == nil { // it was read above
 		uvOptions(raw.Tool.UV, p, name)
 	}
 	return p, r.err
+}
+
+// byGroup asks for the build that an extra or group which is asked for takes from its own
+// index; the sources of the others do not count.
+func (p *Project) byGroup(groups []string) {
+	p.Sources = slices.DeleteFunc(p.Sources, func(s Source) bool { return s.Group != "" && !isAsked(groups, s.Group) })
+	for _, s := range p.Sources {
+		at, named := xslices.Find(p.Indexes, func(i Index) bool { return i.Name == s.Index })
+		for i, q := range p.Requirements {
+			if named && s.Package == q.Name && s.Marker == "" && q.Label == "" && s.Group != "" {
+				p.Requirements[i].Label = Label(at.URL)
+			}
+		}
+	}
+}
+
+func isAsked(groups []string, name string) bool {
+	return slices.ContainsFunc(groups, func(g string) bool { return machine.NormalName(g) == machine.NormalName(name) })
 }
 
 // builds reports whether the project is one to install: uv takes one that names no build

@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/resolver"
 )
 
@@ -128,7 +129,7 @@ func TestReadRequirements(t *testing.T) {
 	if p.Requirements[2].From != "d/requirements.txt:5" {
 		t.Errorf("vllm is from %q", p.Requirements[2].From)
 	}
-	if len(p.Notes) != 2 || len(p.Indexes) != 1 || strings.Join(p.Repositories(), " ") != "git+https://host/x.git" {
+	if len(p.Notes) != 1 || len(p.Places) != 2 || p.Places[0].Where != "./mine" || len(p.Indexes) != 1 || strings.Join(p.Repositories(), " ") != "git+https://host/x.git" {
 		t.Errorf("notes %q, indexes %v", p.Notes, p.Indexes)
 	}
 	if got := p.Contradictions(cu126(), nil); len(got) != 1 || !strings.Contains(got[0], "carries cu118 builds") {
@@ -166,4 +167,42 @@ func FuzzReadRequirements(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Extras of which each takes torch from its own index ask for that build; those that exclude
+// each other are refused as uv does, and of those that nobody asks for no source counts.
+func TestExtrasOfUV(t *testing.T) {
+	src := []byte(`[project]
+name = "x"
+[project.optional-dependencies]
+cpu = ["torch>=2.7", "numpy"]
+cu-126 = ["torch>=2.7"]
+[tool.uv]
+conflicts = [[{ extra = "cpu" }, { extra = "cu_126" }], [{ group = "a" }, { extra = "cpu" }]]
+[tool.uv.sources]
+torch = [{ index = "of-cpu", extra = "cpu" }, { index = "of-126", extra = "cu-126" }]
+[[tool.uv.index]]
+name = "of-cpu"
+url = "https://download.pytorch.org/whl/cpu"
+[[tool.uv.index]]
+name = "of-126"
+url = "https://download.pytorch.org/whl/cu126"
+explicit = true
+`)
+	for groups, want := range map[string]string{"": "", "cpu": "cpu", "cu_126": "cu126"} {
+		p, err := ReadProject(src, "pyproject.toml", say.All(groups)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		label, said := "", p.Contradictions(cu126(), nil)
+		for _, q := range p.Requirements {
+			label += q.Label
+		}
+		if label != want || groups == "cu_126" && strings.Contains(strings.Join(said, " "), "tool.uv.sources") {
+			t.Errorf("%s: build %q, %q", groups, label, said)
+		}
+	}
+	if _, err := ReadProject(src, "pyproject.toml", "cpu", "cu-126"); err == nil || !strings.Contains(err.Error(), "cpu and cu_126 exclude each other") {
+		t.Error(err)
+	}
 }

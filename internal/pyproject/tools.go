@@ -89,9 +89,13 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 	if m["optional"] == true {
 		return // an extra's
 	}
-	if place, _ := placeOf(m); place != "" {
+	switch place, _ := placeOf(m); {
+	case strings.HasPrefix(place, "https://"):
+		r.add([]string{name + " @ " + place}, where)
+		return
+	case place != "":
 		r.p.Places = append(r.p.Places, Place{Package: machine.NormalName(name), Where: place, Dir: path.Dir(r.name), From: at})
-		if !ofGit(place) {
+		if strings.Contains(place, "://") && !ofGit(place) {
 			r.p.Notes = append(r.p.Notes, fmt.Sprintf(fromPlace, at))
 		}
 		return

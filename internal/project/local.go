@@ -1,0 +1,84 @@
+package project
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/machine"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/pyproject"
+	"envfix/internal/say"
+	"envfix/internal/text"
+	"envfix/internal/xslices"
+)
+
+// Local installs in place what the followed files take from folders, with what that requires:
+// members of uv's workspace, paths, `-e ./part`. A project of pixi names no file here.
+func (w *Wish) Local(t *plan.Target, elsewhere bool) {
+	for _, file := range w.Files {
+		if p, err := Read(file); err == nil { // an error is reported where the request is read
+			w.local(p, w.members(p, filepath.Dir(file)), t, elsewhere)
+		}
+	}
+}
+
+// local is Local of one file; members are the folders of its workspace, by their packages.
+func (w *Wish) local(p *pyproject.Project, members map[string]string, t *plan.Target, elsewhere bool) {
+	for _, k := range p.Places {
+		where, extras := Extras(strings.TrimPrefix(k.Where, "file://"))
+		dir := say.Either(filepath.IsAbs(where), where, filepath.Join(k.Dir, where))
+		if k.Where == "" {
+			dir = members[k.Package]
+		}
+		if q, ok := xslices.Find(p.Requirements, func(q pep508.Requirement) bool { return q.Name == k.Package && len(q.Extras) > 0 }); ok {
+			extras = "[" + strings.Join(q.Extras, ",") + "]"
+		}
+		way, err := filepath.Rel(cmp.Or(w.Dir, "."), dir)
+		part := packaging(dir, extras, &pyproject.Project{Requirements: slices.Concat(p.Requirements, w.documented)})
+		at := text.Escape(k.From) + " takes " + text.Escape(cmp.Or(k.Package, k.Where)) + " from a folder"
+		switch {
+		case !k.Local(), slices.Contains(t.Members, w.placed(way, elsewhere)):
+			continue
+		case k.Marker != "", dir == "" || err != nil, part.TorchBuild || part.Unversioned, w.Home != "" && !filepath.IsLocal(way):
+			w.Said = append(w.Said, at+" that is not followed, and it is asked of no index: `python -m pip install` in the environment installs it")
+			continue
+		case part.Name == "" && !part.Builds:
+			w.Said = append(w.Said, at+", "+text.Escape(dir)+", where nothing lies that can be installed; it is asked of no index")
+			continue
+		}
+		w.documented = append(w.documented, part.Requirements...)
+		if way != "." || w.Dir == "" { // the project itself is installed as it asks
+			t.Members = append(t.Members, w.placed(way, elsewhere))
+		}
+		w.local(&part, members, t, elsewhere)
+	}
+}
+
+// placed is the name of a folder of the project where the plan is carried out.
+func (w *Wish) placed(way string, elsewhere bool) string {
+	dir := filepath.Join(cmp.Or(w.Home, w.Dir, "."), way)
+	if full, err := filepath.Abs(dir); err == nil && !elsewhere {
+		return full
+	}
+	return say.Either(filepath.IsAbs(dir), dir, "./"+filepath.ToSlash(dir))
+}
+
+// members are the folders of the workspace of a project in dir, by the names of their packages.
+func (w *Wish) members(p *pyproject.Project, dir string) map[string]string {
+	out := map[string]string{}
+	for _, pattern := range p.Members {
+		found, _ := fs.Glob(os.DirFS(dir), strings.TrimPrefix(pattern, "./")) // a malformed one finds nothing
+		for _, way := range found {
+			if member := filepath.Join(dir, way); len(out) < 200 && IsDir(member) {
+				part := packaging(member, "", &pyproject.Project{})
+				out[machine.NormalName(part.Name)] = member
+			}
+		}
+	}
+	return out
+}
