@@ -2,6 +2,8 @@ package project
 
 import (
 	"cmp"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,7 +12,6 @@ import (
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
-	"envfix/internal/system"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/resolver"
@@ -41,8 +42,8 @@ func (w *Wish) Environment() error {
 	}
 	if w.ByFile = w.Manager == ""; w.ByFile {
 		w.Manager = managers.FastestConda(func(program string) bool {
-			_, err := system.Resolve([]string{program}, false)
-			return err == nil
+			_, err := exec.LookPath(program)
+			return err == nil || filepath.Base(os.Getenv("MAMBA_EXE")) == program // of a shell's function
 		})
 	}
 	if w.Python == "" {

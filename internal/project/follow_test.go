@@ -256,6 +256,19 @@ func TestEnvironment(t *testing.T) {
 	if below := w.Below(); len(below) != 1 || below[0].Name != "rich" {
 		t.Errorf("pip installs %v", below)
 	}
+	// A user's own micromamba, on PATH or behind a function of the shell.
+	for _, variable := range []string{"PATH", "MAMBA_EXE"} {
+		bin := t.TempDir()
+		program := filepath.Join(bin, "micromamba")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", "")
+		t.Setenv(variable, map[string]string{"PATH": bin, "MAMBA_EXE": program}[variable])
+		if w.Manager = ""; w.Environment() != nil || w.Manager != "micromamba" {
+			t.Errorf("%s leads to micromamba, and %s is taken", variable, w.Manager)
+		}
+	}
 	r, err := w.AsRequest(false, "2026-11-27", func() (*resolver.Policy, error) { return nil, nil })
 	if err != nil || r.ProjectPython != "==3.11.*" || !slices.Contains(r.AsNamed, "git") {
 		t.Errorf("%v: Python %s, as named %v", err, r.ProjectPython, r.AsNamed)

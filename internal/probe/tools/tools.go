@@ -32,7 +32,7 @@ var toolSet = xslices.Set(toolNames, func(name string) string { return name })
 func Find(h *sysroot.Host, on Programs) (out []machine.Tool) {
 	for _, name := range toolNames {
 		p := on.first(name)
-		if p == "" && strings.HasSuffix(name, "conda") || p == "" && name == "mamba" {
+		if p == "" && (strings.HasSuffix(name, "conda") || strings.HasSuffix(name, "mamba")) {
 			p = condaProgram(h, name)
 		}
 		if p == "" && name == "uv" {
