@@ -25,7 +25,7 @@ func fromInstaller(title string, e *system.ExitError, log string) *fail.Error {
 	if e.By != "" {
 		out.Hints[0] = fromSignal(e.By)
 	} else if f := know.Embedded().Fault(text); f != nil {
-		out.Code, out.Again, out.Hints[0] = cmp.Or(f.Exit, fail.Failed), f.Again, cmp.Or(f.Hint, reach.Hint())
+		out.Code, out.Again, out.Hints[0] = cmp.Or(f.Exit, fail.Failed), f.Again, cmp.Or(f.Hint, reach.Hint(text))
 		out.Text += say.With(": ", f.What, "")
 	}
 	if log != "" {

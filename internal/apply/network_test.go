@@ -283,6 +283,7 @@ func TestInstallersWords(t *testing.T) {
 		"error: No solution found when resolving dependencies\n  cause: Because there are no versions of humanize and you require humanize":                                                   {fail.Failed, 0, "lists no version that fits"},
 		"error: No solution found when resolving dependencies\n  hint: The structure of `rich` (v15.0.0) was invalid:\n    Failed to read from zip file":                                      {fail.Integrity, 0, "not the one that its index announced"},
 		"E: Failed to fetch http://deb.example/x.deb  Temporary failure resolving 'deb.example'":                                                                                              {fail.Failed, 0, "could not be resolved"},
+		"Reading state information...\nE: Unable to locate package python3\nE: Unable to locate package python3-venv":                                                                         {fail.Failed, 0, "could not be fetched"},
 		"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 42 (apt)":                                                                                                   {fail.Busy, 0, "status 1"},
 		"Segmentation fault": {fail.Failed, 0, "status 1"},
 	} {

@@ -37,9 +37,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // NetworkHint is what to see to where no proxy is named.
 const NetworkHint = "check the network and the name resolution; behind a proxy set HTTPS_PROXY and HTTP_PROXY, which envfix passes on"
 
-// Hint is what to see to where an installer's network fails: the proxy, where one is named.
-func Hint() string {
-	if proxy, variable := proxyFor(&url.URL{Scheme: "https"}); proxy != nil {
+// Hint is what to see to where an installer's network fails, by its words: the proxy of what
+// they name, where there is one. apt goes over http, to which HTTPS_PROXY says nothing.
+func Hint(said string) string {
+	u := &url.URL{Scheme: "https"}
+	if strings.Contains(said, "http://") && !strings.Contains(said, "https://") {
+		u.Scheme = "http"
+	}
+	if proxy, variable := proxyFor(u); proxy != nil {
 		return proxyHint(variable)
 	}
 	return NetworkHint

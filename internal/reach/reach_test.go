@@ -54,9 +54,16 @@ func TestProxyOpensNoWay(t *testing.T) {
 	if e := Index(t.Context(), "https://open.invalid/simple"); e != nil {
 		t.Error(e)
 	}
-	if h := Hint(); h != "see whether ALL_PROXY names the right proxy, or `unset ALL_PROXY`" {
+	if h := Hint(""); h != "see whether ALL_PROXY names the right proxy, or `unset ALL_PROXY`" {
 		t.Errorf("a network that fails behind a proxy: %s", h)
 	}
+	t.Setenv("HTTPS_PROXY", proxy.URL)
+	t.Setenv("ALL_PROXY", "")
+	if h := Hint("e: failed to fetch http://deb.debian.org/debian/dists/bookworm/inrelease"); h != NetworkHint {
+		t.Errorf("apt, where a proxy is named for https alone: %s", h)
+	}
+	t.Setenv("HTTPS_PROXY", "")
+	t.Setenv("ALL_PROXY", strings.Replace(proxy.URL, "://", "://me:secret@", 1))
 	e := Index(t.Context(), "https://closed.invalid/simple")
 	if want := "closed.invalid cannot be reached: of the proxy before it, ALL_PROXY=" + proxy.URL + ", the answer is 403 Forbidden"; e == nil || e.Text != want {
 		t.Errorf("got %+v, want %s", e, want)
