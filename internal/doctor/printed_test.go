@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -157,6 +158,41 @@ func TestKindsSayNoMoreThanTheLine(t *testing.T) {
 			if all := m.Text + strings.Join(m.Fix, "\n"); strings.Contains(all, never) {
 				t.Errorf("%q: %s", text, all)
 			}
+		}
+	}
+}
+
+// A program that is not there is told alike, whichever shell says so.
+func TestShellsFindNone(t *testing.T) {
+	for _, say := range []string{"bash: %s: command not found", "train.sh: line 3: %s: command not found", "zsh: command not found: %s", "sh: 1: %s: not found",
+		"/bin/sh: 12: %s: not found", "fish: Unknown command: %s", "'%s' is not recognized as an internal or external command,", "/usr/bin/env: ‘%s’: No such file or directory",
+		"%[1]s : The term '%[1]s' is not recognized as the name of a cmdlet, function,", "Command '%s' not found, did you mean:", "/usr/bin/which: no %s in (/usr/bin:/bin)"} {
+		for name, want := range map[string]string{"python": "`python3` and", "pip3": "`python3` and", "nvcc": "do not need", "nvidia-smi": "no driver is installed",
+			"mamba": "shell init", "envfix": "~/.local/bin", "torchrun": "~/.local/bin"} {
+			text := fmt.Sprintf(say, name)
+			a := explained(t, text)
+			if all := append(a.Matches, a.Known...); len(all) != 1 || !strings.Contains(all[0].Text+strings.Join(all[0].Fix, " "), want) {
+				t.Errorf("%q: %+v, want %s", text, all, want)
+			}
+		}
+	}
+}
+
+// Notebooks say that a kernel is gone in words of their own.
+func TestKernelDied(t *testing.T) {
+	for text, want := range map[string]string{
+		"The kernel appears to have died. It will restart automatically.":                    "free -m",
+		"The kernel for Untitled.ipynb appears to have died. It will restart automatically.": "free -m",
+		"nbclient.exceptions.DeadKernelError: Kernel died":                                   "free -m",
+		"The Kernel crashed while executing code in the current cell or a previous cell.":    "free -m",
+		"Your session crashed after using all available RAM.":                                "num_workers",
+		"Your notebook tried to allocate more memory than is available. It has restarted.":   "num_workers",
+		"Kernel driver not installed (rc=-1908)":                                             "",
+	} {
+		a := explained(t, text)
+		all := append(a.Matches, a.Known...)
+		if len(all) == 0 != (want == "") || len(all) > 0 && !strings.Contains(strings.Join(all[0].Fix, " "), want) {
+			t.Errorf("%q: %+v, want %s", text, all, want)
 		}
 	}
 }

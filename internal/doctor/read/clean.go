@@ -105,12 +105,21 @@ var tongues = []struct {
 	{lazy.Regexp(`^E: [^:/]* ((?:lib)?(?:nvidia|cuda)[\w.-]*\w)[^:/]*$`), "E: Unable to locate package $1"},
 }
 
+// noProgram is how zsh, fish, which, dash, cmd, PowerShell, Ubuntu's command-not-found and env say that there is no such
+// program: all is read as bash's words. Source: their own messages.
+var noProgram = lazy.Regexp(`(?:\bzsh: command not found: |\bfish: Unknown command:? '?|\bwhich: no )([\w.+-]+)'?|` +
+	`(?:\bsh: (?:\d+: )?|\bThe term '|^'|\bCommand ['` + "`" + `]|\benv: '?)([\w.+-]+)['` + "`" + `]?(?:: not found\b| not found\b|` +
+	` is not recognized as (?:an internal|(?:a|the) name)\b|: No such file or directory)`)
+
 // inEnglish is what is left of a line that needs no translation.
 var inEnglish = lazy.Regexp(`(?i)\b(?:cannot|could|unable|fail(?:s|ed)?|not|denied|shared object|file|symbol|package|version|memory|is|has|the)\b`)
 
 // english is a line with such words as in English.
 func english(l string) string {
 	within := func(mark string) bool { return strings.Contains(l, mark) }
+	if slices.ContainsFunc([]string{"not found", "nknown command", "which: no ", "' is not recognized", "env: "}, within) {
+		l = noProgram().ReplaceAllString(l, "bash: ${1}${2}: command not found")
+	}
 	if (strings.HasPrefix(l, "E: ") || slices.ContainsFunc([]string{"bash: ", "[Errno 1", ".so"}, within)) && !inEnglish().MatchString(l) {
 		for _, t := range tongues {
 			l = t.form().ReplaceAllString(l, t.english)
