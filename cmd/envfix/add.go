@@ -24,22 +24,12 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func addCommand() *cli.Command {
-	return amendCommand("add", "install packages besides, and hold torch and what it needs", "REQUIREMENT…")
-}
-
-func removeCommand() *cli.Command {
-	return amendCommand("remove", "take packages out of the environment", "PACKAGE…")
-}
-
 // amendCommand is apply with a few of its flags.
-func amendCommand(name, usage, arguments string) *cli.Command {
-	c := applyCommand()
-	c.Name, c.Usage, c.ArgsUsage = name, usage, arguments
-	few := []string{"yes", "manager", "json", "verbose", "retries", "stall", "env", "offline", "mirror"}
-	c.Flags = slices.DeleteFunc(c.Flags, func(f cli.Flag) bool { return !slices.Contains(few, f.Names()[0]) })
-	c.Action = func(c *cli.Context) error { return apply.StateOf(amendAction(c, name), false) }
-	return c
+func amendCommand(name string) *cli.Command {
+	few := xslices.Filter(requestFlags(), func(f cli.Flag) bool {
+		return slices.Contains([]string{"manager", "env", "offline", "mirror"}, f.Names()[0])
+	})
+	return declared(name, func(c *cli.Context) error { return apply.StateOf(amendAction(c, name), false) }, few)
 }
 
 func amendAction(c *cli.Context, verb string) error {

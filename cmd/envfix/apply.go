@@ -20,24 +20,7 @@ import (
 )
 
 func applyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "apply",
-		Usage:     "carry a plan out: its own, after showing it and asking, or a saved one",
-		ArgsUsage: "[PLANFILE] [REQUIREMENT…|PROJECT|REPOSITORY]",
-		Flags: append(append([]cli.Flag{
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.BoolFlag{Name: "made-elsewhere", Usage: "agree to a plan file that this machine did not make"},
-			&cli.StringSliceFlag{Name: "allow-build", Usage: "build `NAME==VERSION`, which has no wheel: its code runs here, as you"},
-			&cli.BoolFlag{Name: "resume", Usage: "go on with the plan that was begun and not ended"},
-			&cli.BoolFlag{Name: "abandon", Usage: "give up the plan that was begun and not ended"},
-			kernelFlag(),
-			jsonFlag("print what was done as JSON"),
-			verboseFlag("print every reason and package, each command and the installers' own output"),
-			&cli.IntFlag{Name: "retries", Value: 3, Usage: "try a step that the network failed `N` times again"},
-			&cli.DurationFlag{Name: "stall", Value: 10 * time.Minute, Usage: "end a program that makes no progress for `TIME`; 0: never"},
-		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
-		Action: applyAction,
-	}
+	return declared("apply", applyAction, requestFlags(), carryFlags(), describeFlags(), lockFlags())
 }
 
 // applyFlags say what is carried out, and how.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -240,5 +241,21 @@ func TestManual(t *testing.T) {
 	slices.Sort(have)
 	if !slices.Equal(have, want) {
 		t.Errorf("sections of manual.txt: %q\ncommands: %q", have, want)
+	}
+	form := regexp.MustCompile(`^--[a-z][a-z0-9-]*( -[a-z])?( (text(=\S+)?|list|int(=-?\d+)?|float|duration=\S+))?: .|^(--[a-z0-9-]+ )+as of (envfix.*)$`)
+	for name, section := range manual() {
+		head, _, _ := strings.Cut(section, "\n\n")
+		for line := range strings.SplitSeq(head, "\n") {
+			m := form.FindStringSubmatch(line)
+			if strings.HasPrefix(line, "--") && m == nil {
+				t.Errorf("%s: no declaration of a flag: %s", name, line)
+			}
+			if m != nil && m[7] != "" {
+				names := strings.Fields(strings.TrimSuffix(strings.ReplaceAll(line, "--", ""), " as of "+m[7]))
+				if got := manual().Flags(m[7], names...); len(got) != len(names) {
+					t.Errorf("%s: %d flags: %s", name, len(got), line)
+				}
+			}
+		}
 	}
 }

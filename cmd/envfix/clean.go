@@ -17,14 +17,9 @@ import (
 )
 
 func cleanCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "clean",
-		Usage: "remove the environments that are not in use, and say what caches take",
-		Flags: []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
-		Action: cmdline.Taking(0, func(c *cli.Context) error {
-			return apply.Opened(placeOf(c).ForPlan().Dir, func(e *apply.Env) error { return clean(c, e) })
-		}),
-	}
+	return declared("clean", cmdline.Taking(0, func(c *cli.Context) error {
+		return apply.Opened(placeOf(c).ForPlan().Dir, func(e *apply.Env) error { return clean(c, e) })
+	}))
 }
 
 func clean(c *cli.Context, e *apply.Env) error {

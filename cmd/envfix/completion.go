@@ -17,19 +17,14 @@ import (
 )
 
 func completionCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "completion",
-		Usage:     "print the completion script of a shell",
-		ArgsUsage: "bash|zsh|fish",
-		Action: func(c *cli.Context) error {
-			script, ok := cmdline.Scripts[c.Args().First()]
-			if !ok || c.Args().Len() != 1 {
-				return fail.Wrong("name one shell: bash, zsh or fish", "`envfix completion bash`")
-			}
-			_, err := io.WriteString(c.App.Writer, script)
-			return err
-		},
-	}
+	return declared("completion", func(c *cli.Context) error {
+		script, ok := cmdline.Scripts[c.Args().First()]
+		if !ok || c.Args().Len() != 1 {
+			return fail.Wrong("name one shell: bash, zsh or fish", "`envfix completion bash`")
+		}
+		_, err := io.WriteString(c.App.Writer, script)
+		return err
+	})
 }
 
 // completeCommand prints what may stand in the place of its last argument, a word and

@@ -24,39 +24,7 @@ import (
 )
 
 func doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "doctor",
-		Usage:  "name what is wrong, the root cause first, with this machine or with pasted text",
-		Flags:  append(append(doctorOptions(), requestFlags()...), describeFlags()...),
-		Action: doctorAction,
-	}
-}
-
-func doctorOptions() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{
-			Name:  "from",
-			Usage: "look at the text in `FILE` instead of this machine; - reads standard input; repeat it for several",
-		},
-		&cli.StringFlag{Name: "pid", Usage: "look at what the running process `PID` runs in: its environment, variables and libraries"},
-		&cli.BoolFlag{Name: "all", Usage: "list every Python environment of this machine, its torch, and whether that works here"},
-		&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-		&cli.BoolFlag{Name: "sarif", Usage: "print SARIF 2.1.0, for code scanning, without names and home paths"},
-		&cli.BoolFlag{Name: "markdown", Usage: "print the report for an issue on GitHub, without names and home paths"},
-		&cli.BoolFlag{Name: "import", Usage: "also start the environment's Python, as you would here, and compare what it says; reads installed files whole"},
-		&cli.StringFlag{
-			Name:  "html",
-			Usage: "also write the findings, the plan and the facts to `FILE`, one page that needs nothing else",
-		},
-		&cli.BoolFlag{Name: "with-names", Usage: "with --html or --markdown: keep home paths, names and identifiers; credentials go in any case"},
-		&cli.BoolFlag{Name: "fix", Usage: "show the plan that mends it, ask, and carry it out"},
-		&cli.BoolFlag{
-			Name:  "edit-profile",
-			Usage: "with --fix: also take the entries out in the shell profile that sets them; the file as it was is kept beside it",
-		},
-		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "with --fix: do not ask"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every finding with its evidence"},
-	}
+	return declared("doctor", doctorAction, requestFlags(), describeFlags())
 }
 
 // doctorFlags are those of `envfix doctor`.

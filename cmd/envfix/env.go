@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"envfix/installers"
-	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -19,19 +18,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 )
-
-func envCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "env",
-		Usage: "print the shell lines that put the environment into use",
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "variants", Usage: "print what makes uv's preview of wheel variants choose as envfix does"},
-			&cli.StringFlag{Name: "shell", Usage: "write for `SHELL`: sh, fish or powershell (default: that of $SHELL)"},
-			envFlag(),
-		}, describeFlags()...),
-		Action: cmdline.Taking(0, envAction),
-	}
-}
 
 func envAction(c *cli.Context) error {
 	shell := cmp.Or(c.String("shell"), place.ShellName())

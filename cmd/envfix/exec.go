@@ -9,27 +9,21 @@ import (
 )
 
 func execCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "exec",
-		Usage:     "run a command in the environment",
-		ArgsUsage: "-- COMMAND [ARGUMENT…]",
-		Flags:     []cli.Flag{envFlag()},
-		Action: func(c *cli.Context) error {
-			if c.NArg() == 0 {
-				return fail.Wrong("`envfix exec` needs a command", "`envfix exec -- python`")
-			}
-			at := placeOf(c)
-			dir, bin, err := place.Environment(at.Dir)
-			if err != nil {
+	return declared("exec", func(c *cli.Context) error {
+		if c.NArg() == 0 {
+			return fail.Wrong("`envfix exec` needs a command", "`envfix exec -- python`")
+		}
+		at := placeOf(c)
+		dir, bin, err := place.Environment(at.Dir)
+		if err != nil {
+			return err
+		}
+		h := thisMachine(c.Context, at.Dir, false)
+		for _, a := range place.Assignments(h, dir, bin, installers.InstalledFixes(matrixFor(), h)) {
+			if err := place.Assign(a); err != nil {
 				return err
 			}
-			h := thisMachine(c.Context, at.Dir, false)
-			for _, a := range place.Assignments(h, dir, bin, installers.InstalledFixes(matrixFor(), h)) {
-				if err := place.Assign(a); err != nil {
-					return err
-				}
-			}
-			return place.Become(c.Args().Slice())
-		},
-	}
+		}
+		return place.Become(c.Args().Slice())
+	})
 }

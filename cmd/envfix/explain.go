@@ -16,19 +16,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func explainCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "explain",
-		Usage:     "say what an error message, or a check of doctor, means and what to do",
-		ArgsUsage: "[TEXT…]",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "then", Usage: "`OUTPUT` of the command that the answer asked for: what it decides"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-		},
-		Action: explainAction,
-	}
-}
-
 func explainAction(c *cli.Context) error {
 	var in io.Reader
 	if text := strings.Join(c.Args().Slice(), " "); text != "" && text != "-" {

@@ -8,30 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/fleet"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
-
-func factsCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "facts",
-		Usage: "show what this machine is: GPUs, driver, system, Pythons, tools",
-		Flags: []cli.Flag{
-			jsonFlag("print the facts as JSON"),
-			&cli.BoolFlag{Name: "anonymize", Usage: "remove host and user names, UUIDs and paths below home"},
-			&cli.BoolFlag{Name: "class", Usage: "print one line with the facts that decide what can run, the same on every machine of a kind"},
-			&cli.StringFlag{Name: "host", Usage: "begin the line of --class with the `NAME` of this machine"},
-			&cli.BoolFlag{Name: "at", Usage: "begin the line of --class with the time, so that it can grow stale"},
-			verboseFlag("list every package, tool and variable, and how each fact is known"),
-			envFlag(),
-		},
-		Action: cmdline.Taking(0, factsAction),
-	}
-}
 
 func factsAction(c *cli.Context) error {
 	m := thisMachine(c.Context, c.String("env"), true)

@@ -28,21 +28,13 @@ import (
 // describeFlags are the flags that describe a machine, whole or in part, instead
 // of this one.
 func describeFlags() []cli.Flag {
-	facts := &cli.StringFlag{Name: "facts", Usage: "the machine in `FILE`, which `envfix facts --json` wrote there; - reads standard input"}
-	return append([]cli.Flag{facts}, cmdline.Declared(describe.MachineFlags())...)
+	return append(sharing("facts"), cmdline.Declared(describe.MachineFlags())...)
 }
 
 // requestFlags are the flags that say what is wanted; plan, apply, why and doctor
 // share them.
 func requestFlags() []cli.Flag {
-	return slices.Concat([]cli.Flag{filesFlag()}, cmdline.Declared(describe.RequestFlags()), []cli.Flag{envFlag(),
-		&cli.BoolFlag{Name: "quick", Usage: "answer from the data alone: uv resolves no packages first, and no index is looked at"},
-		&cli.BoolFlag{Name: "check-packages", Usage: "have uv resolve the packages first where torch alone is asked for, too"},
-	}, cmdline.Declared(targetTable()))
-}
-
-func filesFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "requirements", Aliases: []string{"r"}, Usage: "read requirements from `FILE`, or from a pyproject.toml"}
+	return slices.Concat(sharing("requirements"), cmdline.Declared(describe.RequestFlags()), sharing("env", "quick", "check-packages"), cmdline.Declared(targetTable()))
 }
 
 // targetTable are the flags that say how packages come to their place.
@@ -71,16 +63,6 @@ func carryTable() []describe.Flag[plan.Target] {
 }
 
 func carryFlags() []cli.Flag { return cmdline.Declared(carryTable()) }
-
-func envFlag() cli.Flag {
-	return &cli.StringFlag{Name: "env", Value: ".venv", Usage: "the environment in `DIR`"}
-}
-
-func jsonFlag(usage string) cli.Flag { return &cli.BoolFlag{Name: "json", Usage: usage} }
-
-func verboseFlag(usage string) cli.Flag {
-	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: usage}
-}
 
 // A mode says what becomes of an answer.
 type mode int

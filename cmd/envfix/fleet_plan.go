@@ -27,41 +27,21 @@ import (
 )
 
 func fleetPlanCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "plan",
-		Usage:     "one choice for all machines where one exists, else the fewest groups",
-		ArgsUsage: "FACTS… [REQUIREMENT…]",
-		Flags:     fleetPlanOptions(),
-		Action: func(c *cli.Context) error {
-			since, err := oldest(c.Int("stale"))
-			if err != nil {
-				return err
-			}
-			if !c.Bool("lock") {
-				_ = confine(c.Context) // without it the answers are the same
-			}
-			return fleetPlan(c.Context, fleetFlags{
-				arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
-				lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
-				options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
-				wish:    project.Wish{Files: c.StringSlice("requirements"), Request: cmdline.Given(c, fleetWishes())},
-			}, c.App.Writer)
-		},
-	}
-}
-
-func fleetPlanOptions() []cli.Flag {
-	return append([]cli.Flag{
-		jsonFlag("print the plan as JSON"),
-		&cli.BoolFlag{Name: "change-driver", Usage: "drivers may change where that saves a group"},
-		&cli.IntFlag{Name: "max-groups", Usage: "at most `N` groups: those that serve most machines"},
-		&cli.BoolFlag{Name: "same-torch", Usage: "one torch for every group, where one exists"},
-		&cli.StringFlag{Name: "previous", Usage: "keep the groups of `FILE`: an envfix.lock, or an earlier plan as JSON"},
-		&cli.BoolFlag{Name: "lock", Usage: "write the groups as the profiles of envfix.lock, in this directory"},
-		&cli.StringSliceFlag{Name: "mirror", Usage: "with --lock: `FROM=TO`, as for envfix lock"},
-		&cli.BoolFlag{Name: "offline", Usage: "with --lock: use no network, only what uv has cached"},
-		staleFlag(), filesFlag(),
-	}, cmdline.Declared(fleetWishes())...)
+	return declared("fleet plan", func(c *cli.Context) error {
+		since, err := oldest(c.Int("stale"))
+		if err != nil {
+			return err
+		}
+		if !c.Bool("lock") {
+			_ = confine(c.Context) // without it the answers are the same
+		}
+		return fleetPlan(c.Context, fleetFlags{
+			arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
+			lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
+			options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
+			wish:    project.Wish{Files: c.StringSlice("requirements"), Request: cmdline.Given(c, fleetWishes())},
+		}, c.App.Writer)
+	}, cmdline.Declared(fleetWishes()))
 }
 
 // fleetWishes are what one request can ask of all machines.
@@ -87,11 +67,6 @@ type fleetFlags struct {
 // mostMemory is where the garbage collector begins to work harder, in bytes. The names
 // of a million machines are some 40 MB; main lets a heap grow to five times that.
 const mostMemory = 72 << 20
-
-// staleFlag bounds the age of what was collected.
-func staleFlag() cli.Flag {
-	return &cli.IntFlag{Name: "stale", Usage: "what was asked (\"at\") more than `DAYS` ago counts as unknown"}
-}
 
 // oldest is the time that many days ago, in UTC; "" for no days.
 func oldest(days int) (string, error) {

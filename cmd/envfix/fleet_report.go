@@ -13,21 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func fleetReportCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "report",
-		Usage:     "who is right and who drifted from the lock, by class",
-		ArgsUsage: "RESULTS…",
-		Flags: []cli.Flag{
-			jsonFlag("print the report as JSON"),
-			&cli.StringFlag{Name: "html", Usage: "write the report as one page to `FILE`"},
-			&cli.StringFlag{Name: "lock", Usage: "compare with the lock `FILE`; none: with no lock"},
-			staleFlag(),
-		},
-		Action: fleetReportAction,
-	}
-}
-
 func fleetReportAction(c *cli.Context) error {
 	since, err := oldest(c.Int("stale"))
 	if err != nil {

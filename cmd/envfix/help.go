@@ -3,10 +3,15 @@ package main
 import (
 	_ "embed"
 	"io"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/cmdline"
+	"envfix/internal/machine"
+	"envfix/internal/team"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -15,10 +20,26 @@ import (
 //go:embed manual.txt
 var manualText string
 
-// manual says of each command what its declaration does not.
+// declarations are the sections of the manual as they are written: each declares a command.
+var declarations = sync.OnceValue(func() cmdline.Manual {
+	system, _ := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
+	return cmdline.ReadManual(strings.Replace(strings.Replace(manualText, "{formats}", strings.Join(team.Formats, ", "), 1), "{system}", system, 1))
+})
+
+// manual is what the help says: the same, with what only the help needs.
 func manual() cmdline.Manual {
-	return cmdline.Manual(strings.Replace(manualText, "{verdicts}", strings.TrimSuffix(ui.Verdicts(), "\n"), 1))
+	m := maps.Clone(declarations())
+	m["envfix run"] = strings.Replace(m["envfix run"], "{verdicts}", strings.TrimSuffix(ui.Verdicts(), "\n"), 1)
+	return m
 }
+
+// declared is the command of that name as the manual declares it, with more flags behind its own.
+func declared(name string, action cli.ActionFunc, more ...[]cli.Flag) *cli.Command {
+	return declarations().Command("envfix "+name, action, slices.Concat(more...)...)
+}
+
+// sharing are flags that several commands have.
+func sharing(names ...string) []cli.Flag { return declarations().Flags("envfix", names...) }
 
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
@@ -41,12 +62,21 @@ func sharedFlags() []cmdline.Section {
 // commandGroups is the order of the help text: by what brings somebody here.
 func commandGroups() []cmdline.Group {
 	return []cmdline.Group{
-		{Title: "TO SET UP", Commands: []*cli.Command{factsCommand(), planCommand(), whyCommand(), applyCommand(), addCommand(), removeCommand(),
-			lockSyncCommand(), execCommand(),
-			shellCommand(), rollbackCommand(), historyCommand(), cleanCommand(), verifyCommand(), envCommand()}},
-		{Title: "WHEN IT DOES NOT WORK", Commands: []*cli.Command{doctorCommand(), explainCommand()}},
-		{Title: "WHEN IT IS SLOW", Commands: []*cli.Command{runCommand(), watchCommand()}},
-		{Title: "FOR TEAMS, AND THE DATA", Commands: []*cli.Command{lockCommand(), fleetCommand(), matrixCommand(),
-			completionCommand(), schemaCommand(), mcpCommand()}},
+		{Title: "TO SET UP", Commands: []*cli.Command{
+			declared("facts", cmdline.Taking(0, factsAction)), planCommand(), whyCommand(), applyCommand(),
+			amendCommand("add"), amendCommand("remove"), lockSyncCommand("sync"), execCommand(), shellCommand(),
+			declared("rollback", rollbackAction),
+			declared("history", cmdline.Taking(0, historyAction)), cleanCommand(),
+			declared("verify", cmdline.Taking(0, verifyAction)), declared("env", cmdline.Taking(0, envAction), describeFlags())}},
+		{Title: "WHEN IT DOES NOT WORK", Commands: []*cli.Command{doctorCommand(), declared("explain", explainAction)}},
+		{Title: "WHEN IT IS SLOW", Commands: []*cli.Command{declared("run", runAction), declared("watch", cmdline.Taking(0, watchAction))}},
+		{Title: "FOR TEAMS, AND THE DATA", Commands: []*cli.Command{lockCommand(),
+			above(declared("fleet", nil), fleetPlanCommand(), declared("fleet report", fleetReportAction)), matrixCommand(), completionCommand(), schemaCommand(), mcpCommand()}},
 	}
+}
+
+// above is a command with commands of its own.
+func above(c *cli.Command, below ...*cli.Command) *cli.Command {
+	c.Subcommands = below
+	return c
 }

@@ -2,25 +2,11 @@ package main
 
 import (
 	"envfix/internal/apply"
-	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
 )
-
-func historyCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "history",
-		Usage: "what was done to the environment, and what can be gone back to",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print it as JSON"},
-			&cli.StringFlag{Name: "html", Usage: "write it to `FILE` as a picture, one page that needs nothing else"},
-			envFlag(),
-		},
-		Action: cmdline.Taking(0, historyAction),
-	}
-}
 
 func historyAction(c *cli.Context) error {
 	var h apply.History

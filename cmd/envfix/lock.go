@@ -24,44 +24,8 @@ import (
 )
 
 func lockCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "lock",
-		Usage:     "pin the same packages for every kind of machine of a team",
-		ArgsUsage: "[REQUIREMENT…]",
-		Flags: slices.Concat([]cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "say whether the lock is current; only yanked releases are asked of the network"},
-			&cli.BoolFlag{Name: "installed", Usage: "with --check: say in what the environment differs from the lock"},
-			&cli.StringFlag{Name: "profile", Usage: "only this `NAME`"},
-			&cli.BoolFlag{Name: "upgrade", Usage: "take the newest versions; with REQUIREMENTs only of those packages"},
-		}, lockMakeFlags(), lockTargetFlags(), lockDefaultFlags()),
-		Action: lockAction,
-		Subcommands: []*cli.Command{lockAddCommand(), lockRemoveCommand(), lockTargetCommand(), lockSyncCommand(), lockShowCommand(), lockDiffCommand(),
-			lockExportCommand(), lockBundleCommand()},
-	}
-}
-
-// lockMakeFlags are the flags of all that make a lock.
-func lockMakeFlags() []cli.Flag {
-	return []cli.Flag{
-		filesFlag(),
-		&cli.StringSliceFlag{Name: "build-from-source", Usage: "the package `NAME` may be built from its source: its code runs, also here; repeat it"},
-		&cli.StringSliceFlag{Name: "as-named", Usage: "the package `NAME` is meant as it is written, though it is like a known one"},
-		&cli.StringSliceFlag{Name: "group", Usage: "the group or extra `NAME` of pyproject.toml can be chosen at apply; with --installed: it is chosen; repeat it"},
-		&cli.BoolFlag{Name: "same-torch", Usage: "the same torch for every profile"},
-		&cli.BoolFlag{Name: "upgrade-matrix", Usage: "choose again with the data of this envfix"},
-		&cli.BoolFlag{Name: "offline", Usage: "use no network: only what uv has cached"},
-		&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever FROM is named; default=URL is the default index"},
-		envFlag(),
-		jsonFlag("print JSON"),
-	}
-}
-
-// lockTargetFlags are the flags that name kinds of machine.
-func lockTargetFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "target", Usage: "a kind of machine, as `NAME=DESCRIPTION`: v100=\"gpu=V100 driver=580\"; repeat it for several"},
-		&cli.StringSliceFlag{Name: "facts", Usage: "a kind of machine from `FILE` (envfix facts --json); repeat it"},
-	}
+	return above(declared("lock", lockAction, lockDefaultFlags()), lockAddCommand(), lockRemoveCommand(), lockTargetCommand(), lockSyncCommand("lock sync"),
+		lockShowCommand(), lockDiffCommand(), lockExportCommand(), lockBundleCommand())
 }
 
 // lockDefaultFlags are the flags of plan that hold for every target that does not say

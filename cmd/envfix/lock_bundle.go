@@ -10,30 +10,23 @@ import (
 )
 
 func lockBundleCommand() *cli.Command {
-	return &cli.Command{
-		Name: "bundle", Usage: "put the lock and all its files into a folder, for machines without network", ArgsUsage: "DIR",
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "profile", Usage: "only this `NAME`; repeat it"},
-			&cli.StringSliceFlag{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever FROM is named"},
-		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return fail.Wrong("`envfix lock bundle` needs one folder", "`envfix lock bundle DIR`")
-			}
-			mirrors, err := mirrorFlags(c.StringSlice("mirror"))
-			if err != nil {
-				return err
-			}
-			t := teamIn(".")
-			dir := c.Args().First()
-			bar := newProgress("asking for the lock's files")
-			n, err := t.Bundle(c.Context, dir, c.StringSlice("profile"), mirrors, bar.receive)
-			bar.end()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.App.Writer, "%s in %s\n", ui.Count(n, "file"), ui.Clean(dir))
+	return declared("lock bundle", func(c *cli.Context) error {
+		if c.NArg() != 1 {
+			return fail.Wrong("`envfix lock bundle` needs one folder", "`envfix lock bundle DIR`")
+		}
+		mirrors, err := mirrorFlags(c.StringSlice("mirror"))
+		if err != nil {
 			return err
-		},
-	}
+		}
+		t := teamIn(".")
+		dir := c.Args().First()
+		bar := newProgress("asking for the lock's files")
+		n, err := t.Bundle(c.Context, dir, c.StringSlice("profile"), mirrors, bar.receive)
+		bar.end()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s in %s\n", ui.Count(n, "file"), ui.Clean(dir))
+		return err
+	})
 }

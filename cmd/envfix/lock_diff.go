@@ -11,28 +11,25 @@ import (
 )
 
 func lockDiffCommand() *cli.Command {
-	return &cli.Command{
-		Name: "diff", Usage: "say in words what two locks differ in", ArgsUsage: "[OLD [NEW]]",
-		Action: func(c *cli.Context) error {
-			old, now := "HEAD", "."
-			switch c.NArg() {
-			case 2:
-				old, now = c.Args().Get(0), c.Args().Get(1)
-			case 1:
-				old = c.Args().First()
-			case 0:
-			default:
-				return fail.Wrong("`envfix lock diff` compares two locks", "`envfix lock diff OLD NEW`")
-			}
-			lines, err := team.Diff(c.Context, old, now)
-			if err != nil {
-				return err
-			}
-			if len(lines) == 0 {
-				lines = []string{"no difference"}
-			}
-			_, err = fmt.Fprintln(c.App.Writer, strings.Join(lines, "\n"))
+	return declared("lock diff", func(c *cli.Context) error {
+		old, now := "HEAD", "."
+		switch c.NArg() {
+		case 2:
+			old, now = c.Args().Get(0), c.Args().Get(1)
+		case 1:
+			old = c.Args().First()
+		case 0:
+		default:
+			return fail.Wrong("`envfix lock diff` compares two locks", "`envfix lock diff OLD NEW`")
+		}
+		lines, err := team.Diff(c.Context, old, now)
+		if err != nil {
 			return err
-		},
-	}
+		}
+		if len(lines) == 0 {
+			lines = []string{"no difference"}
+		}
+		_, err = fmt.Fprintln(c.App.Writer, strings.Join(lines, "\n"))
+		return err
+	})
 }

@@ -17,30 +17,22 @@ import (
 var listBeside = lazy.Regexp(`requirements\.(\S+)\.txt`)
 
 func lockExportCommand() *cli.Command {
-	return &cli.Command{
-		Name: "export", Usage: "write a profile in another tool's form to standard output",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Value: "requirements", Usage: "`FORM`: " + strings.Join(team.Formats, ", ")},
-			&cli.StringFlag{Name: "profile", Usage: "the profile's `NAME`; not needed where there is one, or for uv"},
-			lockGroupFlag(),
-		},
-		Action: func(c *cli.Context) error {
-			format := c.String("format")
-			if !slices.Contains(team.Formats, format) {
-				return describe.BadValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
-			}
-			form, err := teamIn(lockDir()).Export(format, c.String("profile"), c.StringSlice("group")...)
-			if err != nil {
-				return err
-			}
-			var written strings.Builder
-			if _, err := form.WriteTo(&written); err != nil {
-				return err
-			}
-			if m := listBeside().FindStringSubmatch(written.String()); m != nil && format != "requirements" && !place.Exists(m[0]) {
-				fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s > %[1]s` writes\n", m[0], m[1])
-			}
-			return writeForm(c.App.Writer, form)
-		},
-	}
+	return declared("lock export", func(c *cli.Context) error {
+		format := c.String("format")
+		if !slices.Contains(team.Formats, format) {
+			return describe.BadValue("format", format, "forms are "+strings.Join(team.Formats, ", "))
+		}
+		form, err := teamIn(lockDir()).Export(format, c.String("profile"), c.StringSlice("group")...)
+		if err != nil {
+			return err
+		}
+		var written strings.Builder
+		if _, err := form.WriteTo(&written); err != nil {
+			return err
+		}
+		if m := listBeside().FindStringSubmatch(written.String()); m != nil && format != "requirements" && !place.Exists(m[0]) {
+			fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s > %[1]s` writes\n", m[0], m[1])
+		}
+		return writeForm(c.App.Writer, form)
+	})
 }

@@ -19,19 +19,7 @@ import (
 )
 
 // lockFlags are the flags of plan and apply that say how to follow a lock.
-func lockFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "profile", Usage: "the `NAME` of the lock's profile to install, where the machine cannot tell"},
-		lockGroupFlag(),
-		&cli.BoolFlag{Name: "no-lock", Usage: "choose anew although there is an " + lock.File},
-		&cli.StringFlag{Name: "bundle", Usage: "install from the folder `DIR` that `envfix lock bundle` filled"},
-	}
-}
-
-// lockGroupFlag chooses groups and extras of a lock.
-func lockGroupFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "group", Usage: "with a lock: also its group or extra `NAME`; repeat it"}
-}
+func lockFlags() []cli.Flag { return sharing("profile", "group", "no-lock", "bundle") }
 
 // choosing are flags that choose a build; given with a lock, they would be silently
 // ignored.

@@ -11,26 +11,19 @@ import (
 )
 
 func lockShowCommand() *cli.Command {
-	return &cli.Command{
-		Name: "show", Usage: "show what is asked for, the profiles of the lock and their packages",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "matrix", Usage: "every kind of machine, why it gets what it gets, and the packages that differ"},
-			jsonFlag("print JSON"),
-		},
-		Action: func(c *cli.Context) error {
-			t := teamIn(lockDir())
-			l, err := t.Present()
-			if err != nil {
-				return err
-			}
-			differ, same, err := t.Compare(l)
-			if err != nil {
-				return err
-			}
-			text := say.Either(c.Bool("matrix"), ui.Differences(l, differ, same), ui.Profiles(l)+ui.Packages(differ, same))
-			return answer(c.App.Writer, c.Bool("json"), lockShowAnswer{1, l, append([]team.Row{}, differ...), append([]string{}, same...)}, text, fail.OK)
-		},
-	}
+	return declared("lock show", func(c *cli.Context) error {
+		t := teamIn(lockDir())
+		l, err := t.Present()
+		if err != nil {
+			return err
+		}
+		differ, same, err := t.Compare(l)
+		if err != nil {
+			return err
+		}
+		text := say.Either(c.Bool("matrix"), ui.Differences(l, differ, same), ui.Profiles(l)+ui.Packages(differ, same))
+		return answer(c.App.Writer, c.Bool("json"), lockShowAnswer{1, l, append([]team.Row{}, differ...), append([]string{}, same...)}, text, fail.OK)
+	})
 }
 
 // A lockShowAnswer is the JSON of `envfix lock show`.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"envfix/internal/cmdline"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/ui"
@@ -13,20 +14,15 @@ import (
 )
 
 func matrixCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "matrix",
-		Usage: "the compatibility data: look at it, prove it, keep it current",
-		Subcommands: []*cli.Command{
-			matrixShowCommand(),
-			matrixMapCommand(),
-			matrixInstallCommand(),
-			matrixProveCommand(),
-			matrixHarvestCommand(),
-			matrixCheckCommand(),
-			matrixDiffCommand(),
-			matrixUpdateCommand(),
-		},
-	}
+	return above(declared("matrix", nil),
+		declared("matrix show", matrixShowAction),
+		declared("matrix map", matrixMapAction),
+		declared("matrix command", matrixInstallAction),
+		declared("matrix prove", matrixProveAction),
+		matrixHarvestCommand(),
+		declared("matrix check", cmdline.Taking(1, matrixCheckAction)),
+		declared("matrix diff", cmdline.Taking(2, matrixDiffAction)),
+		matrixUpdateCommand())
 }
 
 // torchArgument reads the one optional argument of most matrix commands: torch,

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
 	"envfix/internal/ui"
@@ -13,16 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 )
-
-func matrixCheckCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "check",
-		Usage:     "validate the data: every fault at once",
-		ArgsUsage: "[DIR]",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
-		Action:    cmdline.Taking(1, matrixCheckAction),
-	}
-}
 
 func matrixCheckAction(c *cli.Context) error {
 	fsys, dir, err := maintain.Dir(c.Args().First())

@@ -2,32 +2,14 @@ package main
 
 import (
 	"cmp"
-	"runtime"
 	"strings"
 
 	"envfix/internal/fail"
-	"envfix/internal/machine"
 	"envfix/internal/version"
 	"envfix/matrix"
 
 	"github.com/urfave/cli/v2"
 )
-
-func matrixInstallCommand() *cli.Command {
-	here, _ := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
-	return &cli.Command{
-		Name:      "command",
-		Usage:     "print the install command that PyTorch publishes for a release",
-		ArgsUsage: "[torch==VERSION]",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-			&cli.StringFlag{Name: "os", Usage: "`SYSTEM`: linux, windows or macos", Value: here},
-			&cli.StringFlag{Name: "tool", Usage: "`TOOL`: pip or conda", Value: "pip"},
-			&cli.StringFlag{Name: "build", Usage: "`BUILD`: cu126, cpu, rocm7.2, xpu, mps (default: what the default index has)"},
-		},
-		Action: matrixInstallAction,
-	}
-}
 
 func matrixInstallAction(c *cli.Context) error {
 	spec, label, err := torchArgument(c)

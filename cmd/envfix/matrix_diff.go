@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"path/filepath"
 
-	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/maintain"
 	"envfix/internal/text"
@@ -13,20 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 )
-
-func matrixDiffCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "diff",
-		Usage:     "what a change of the data changes, and for which recorded machines",
-		ArgsUsage: "OLD [NEW]",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "machines", Usage: "read the machines in `DIR`, files of envfix facts --json",
-				Value: filepath.Join("cmd", "envfix", "testdata", "machines")},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-		},
-		Action: cmdline.Taking(2, matrixDiffAction),
-	}
-}
 
 func matrixDiffAction(c *cli.Context) error {
 	if c.NArg() == 0 {

@@ -21,41 +21,31 @@ import (
 )
 
 func matrixHarvestCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "harvest",
-		Usage:     "draft the data of a new torch release from its wheels, or renew what is known of files",
-		ArgsUsage: "[torch==VERSION|REQUIREMENT]",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "index", Usage: "read the simple index at `URL`"},
-			&cli.StringFlag{Name: "out", Usage: "write `FILE`, which must not be there yet"},
-			&cli.StringFlag{Name: "files", Usage: "renew files.yaml in `DIR` instead"},
-		},
-		Action: func(c *cli.Context) error {
-			if dir := c.String("files"); dir != "" && c.NArg() == 0 {
-				return matrixHarvestFiles(c.Context, dir, c.String("index"), c.App.Writer)
-			}
-			write := func(read func(*maintain.Index, maintain.Progress) (text.Quoted, []string, error)) error {
-				return harvested(c.Context, c.String("index"), c.String("out"), c.App.Writer, read)
-			}
-			if r, err := pep508.Parse(c.Args().First(), ""); err == nil && c.NArg() == 1 && r.Name != "torch" {
-				return write(func(x *maintain.Index, told maintain.Progress) (text.Quoted, []string, error) {
-					draft, err := maintain.HarvestPackage(c.Context, x, matrixFor(), r, today(), told)
-					return draft, nil, err
-				})
-			}
-			spec, label, err := torchArgument(c)
-			if err != nil {
-				return err
-			}
-			torch, err := version.ParsePython(strings.TrimLeft(spec.String(), "="))
-			if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
-				return fail.Wrong("one release is harvested at a time", "`envfix matrix harvest torch==2.15.0`")
-			}
+	return declared("matrix harvest", func(c *cli.Context) error {
+		if dir := c.String("files"); dir != "" && c.NArg() == 0 {
+			return matrixHarvestFiles(c.Context, dir, c.String("index"), c.App.Writer)
+		}
+		write := func(read func(*maintain.Index, maintain.Progress) (text.Quoted, []string, error)) error {
+			return harvested(c.Context, c.String("index"), c.String("out"), c.App.Writer, read)
+		}
+		if r, err := pep508.Parse(c.Args().First(), ""); err == nil && c.NArg() == 1 && r.Name != "torch" {
 			return write(func(x *maintain.Index, told maintain.Progress) (text.Quoted, []string, error) {
-				return maintain.Harvest(c.Context, x, matrixFor(), torch, today(), told)
+				draft, err := maintain.HarvestPackage(c.Context, x, matrixFor(), r, today(), told)
+				return draft, nil, err
 			})
-		},
-	}
+		}
+		spec, label, err := torchArgument(c)
+		if err != nil {
+			return err
+		}
+		torch, err := version.ParsePython(strings.TrimLeft(spec.String(), "="))
+		if err != nil || label != "" || !strings.HasPrefix(spec.String(), "==") {
+			return fail.Wrong("one release is harvested at a time", "`envfix matrix harvest torch==2.15.0`")
+		}
+		return write(func(x *maintain.Index, told maintain.Progress) (text.Quoted, []string, error) {
+			return maintain.Harvest(c.Context, x, matrixFor(), torch, today(), told)
+		})
+	})
 }
 
 // harvested writes what is read from the index at an address to a new file, or where out is ""

@@ -14,21 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func matrixMapCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "map",
-		Usage: "which generation of GPUs runs which release of torch, as a picture",
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "gpu", Usage: "this `GPU` stands out: a name or a compute capability; repeat it for several"},
-			&cli.StringFlag{Name: "driver", Usage: "mark what this `VERSION` of the NVIDIA driver does not run"},
-			&cli.StringFlag{Name: "os", Usage: "of this `SYSTEM`: linux, windows, macos or wsl2"},
-			&cli.StringFlag{Name: "arch", Usage: "of this `ARCH`: x86_64, aarch64 or arm64"},
-			&cli.StringFlag{Name: "html", Usage: "write it to `FILE`, one page that needs nothing else"},
-		},
-		Action: matrixMapAction,
-	}
-}
-
 func matrixMapAction(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return fail.Wrong("unexpected argument "+ui.Clip(c.Args().First(), 60), "`envfix matrix map --gpu V100`")

@@ -16,21 +16,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func matrixShowCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "show",
-		Usage:     "which builds of torch there are, for which GPUs, drivers and Pythons",
-		ArgsUsage: "[torch==VERSION]",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "gpu", Usage: "only builds for this `GPU`: a name or a compute capability"},
-			&cli.StringFlag{Name: "os", Usage: "only builds for this `SYSTEM`: linux, windows or macos"},
-			&cli.StringFlag{Name: "arch", Usage: "only builds for this `ARCH`: x86_64, aarch64 or arm64"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-		},
-		Action: matrixShowAction,
-	}
-}
-
 func matrixShowAction(c *cli.Context) error {
 	spec, label, err := torchArgument(c)
 	if err != nil {

@@ -26,18 +26,9 @@ import (
 )
 
 func matrixUpdateCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "update",
-		Usage: "take newer data than the program was built with, if it is signed",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "read the release at `URL` or directory"},
-			&cli.BoolFlag{Name: "check", Usage: "install nothing; exit 4 where something newer is there"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
-		},
-		Action: cmdline.Taking(0, func(c *cli.Context) error {
-			return matrixUpdate(c.Context, updateFlags{from: c.String("from"), check: c.Bool("check"), json: c.Bool("json")}, c.App.Writer)
-		}),
-	}
+	return declared("matrix update", cmdline.Taking(0, func(c *cli.Context) error {
+		return matrixUpdate(c.Context, updateFlags{from: c.String("from"), check: c.Bool("check"), json: c.Bool("json")}, c.App.Writer)
+	}))
 }
 
 // updateFlags are those of `envfix matrix update`.

@@ -21,22 +21,17 @@ import (
 )
 
 func mcpCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "mcp",
-		Usage: "answer assistants by the Model Context Protocol, on standard input",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "show-paths", Usage: "leave paths and names in the answers"}},
-		Action: cmdline.Taking(0, func(c *cli.Context) error {
-			o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}
-			if c.Bool("show-paths") {
-				o.Hide = nil
-			}
-			err := mcpserver.New(o).Run(c.Context, mcpserver.Stdio(os.Stdin, toClient{stdout()}))
-			if errors.Is(err, mcp.ErrConnectionClosed) {
-				return nil
-			}
-			return err
-		}),
-	}
+	return declared("mcp", cmdline.Taking(0, func(c *cli.Context) error {
+		o := mcpserver.Options{Version: buildVersion, Run: runSelf, Hide: hider()}
+		if c.Bool("show-paths") {
+			o.Hide = nil
+		}
+		err := mcpserver.New(o).Run(c.Context, mcpserver.Stdio(os.Stdin, toClient{stdout()}))
+		if errors.Is(err, mcp.ErrConnectionClosed) {
+			return nil
+		}
+		return err
+	}))
 }
 
 // toClient is the way to the client; it closes as the program ends.

@@ -35,7 +35,7 @@ func TestModes(t *testing.T) {
 			got = f.machine.mode
 			return err
 		}
-		command := map[string]*cli.Command{"plan": planCommand(), "why": whyCommand(), "apply": applyCommand(), "doctor": doctorCommand(), "sync": lockSyncCommand()}[words[0]]
+		command := map[string]*cli.Command{"plan": planCommand(), "why": whyCommand(), "apply": applyCommand(), "doctor": doctorCommand(), "sync": lockSyncCommand("sync")}[words[0]]
 		command.Action = read
 		app := &cli.App{Commands: []*cli.Command{command}}
 		if err := app.Run(append([]string{"envfix"}, words...)); err != nil || got != want {

@@ -31,22 +31,7 @@ import (
 )
 
 func planCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "plan",
-		Usage:     "show what fits this machine and every step to get there; changes nothing",
-		ArgsUsage: "[REQUIREMENT…|PROJECT|REPOSITORY]",
-		Flags: append(append([]cli.Flag{
-			jsonFlag("print the plan as JSON"),
-			&cli.BoolFlag{Name: "sh", Usage: "print the steps as a POSIX script"},
-			&cli.BoolFlag{Name: "ps1", Usage: "print the steps of a plan for Windows as a PowerShell script"},
-			&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, for envfix apply"},
-			kernelFlag(),
-			&cli.BoolFlag{Name: "exit-code", Usage: "exit 4 where changes are pending"},
-			&cli.BoolFlag{Name: "open", Usage: "open the web page at this machine and wish, and print its address"},
-			verboseFlag("print every step with its command, and every reason"),
-		}, requestFlags()...), slices.Concat(carryFlags(), describeFlags(), lockFlags())...),
-		Action: planAction,
-	}
+	return declared("plan", planAction, requestFlags(), carryFlags(), describeFlags(), lockFlags())
 }
 
 // planView says in which form a plan is printed.
@@ -173,10 +158,6 @@ func writePlan(path string, p *plan.Plan) error {
 		return &fail.Error{Code: fail.Preflight, Text: ui.Clean(text), Err: err, Hints: []string{"`--out FILE` needs a directory that can be written"}}
 	}
 	return nil
-}
-
-func kernelFlag() cli.Flag {
-	return &cli.StringFlag{Name: "kernel", Usage: "then register the environment with Jupyter as the kernel `NAME`; ipykernel is installed"}
 }
 
 // withKernel is the wish with what a kernel needs, where nothing locks the packages.

@@ -11,16 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func rollbackCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "rollback",
-		Usage:     "go back to an earlier environment",
-		ArgsUsage: "[ID]",
-		Flags:     []cli.Flag{envFlag(), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "as of apply: it asks nothing anyway"}},
-		Action:    rollbackAction,
-	}
-}
-
 func rollbackAction(c *cli.Context) error {
 	if did, err := asInvoker(); did {
 		return err

@@ -24,29 +24,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func runCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "run",
-		Usage:     "run a job unchanged and say why its GPU idles",
-		ArgsUsage: "-- COMMAND [ARGUMENTS]",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "no-probe", Usage: "watch from outside only; PYTHONPATH stays as it is"},
-			&cli.StringFlag{Name: "report", Usage: "write the verdict as JSON to `FILE`"},
-			&cli.StringFlag{Name: "save", Usage: "write what was seen to `FILE`, 1 MB at most"},
-			&cli.StringFlag{Name: "replay", Usage: "judge what --save wrote to `FILE`; runs nothing"},
-			&cli.StringFlag{Name: "html", Usage: "write one page with the timeline to `FILE`"},
-			&cli.StringSliceFlag{Name: "fail-if", Usage: "exit with 1 if `CONDITION` holds, such as idle>30%"},
-			&cli.StringFlag{Name: "try", Usage: "compare the DataLoader with a copy that has other `ARGUMENTS`"},
-			&cli.BoolFlag{Name: "die-with-me", Usage: "a SIGKILL of envfix ends the command too (Linux); else it runs on"},
-			&cli.BoolFlag{Name: "deep", Usage: "add one short torch.profiler run; it may write to the job's stderr"},
-			&cli.StringFlag{Name: "compare", Usage: "say what changed from the report in `BEFORE` to the one that follows; runs nothing"},
-			&cli.Float64Flag{Name: "price", Usage: "an hour of one GPU costs `N`: say what idling costs, as an estimate"},
-			&cli.BoolFlag{Name: "json", Usage: "print the verdict of --replay, or what --compare says, as JSON"},
-		},
-		Action: runAction,
-	}
-}
-
 // runFlags are the flags of run and watch, read once.
 type runFlags struct {
 	argv    []string

@@ -13,12 +13,7 @@ import (
 )
 
 func schemaCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "schema",
-		Usage:     "print the JSON Schema of what a command prints as JSON",
-		ArgsUsage: "[NAME]",
-		Action:    func(c *cli.Context) error { return showSchema(c.App.Writer, c.Args().Slice()) },
-	}
+	return declared("schema", func(c *cli.Context) error { return showSchema(c.App.Writer, c.Args().Slice()) })
 }
 
 func showSchema(w io.Writer, names []string) error {

@@ -11,33 +11,28 @@ import (
 )
 
 func shellCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "shell",
-		Usage: "start a shell in the environment; `exit` leaves it",
-		Flags: []cli.Flag{envFlag()},
-		Action: cmdline.Taking(0, func(c *cli.Context) error {
-			at := placeOf(c).Dir
-			if _, _, err := place.Environment(at); err != nil {
+	return declared("shell", cmdline.Taking(0, func(c *cli.Context) error {
+		at := placeOf(c).Dir
+		if _, _, err := place.Environment(at); err != nil {
+			return err
+		}
+		dir, err := filepath.Abs(at)
+		if err != nil {
+			return err
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		for name, value := range map[string]string{"ENVFIX_SHELL": dir, "ENVFIX_SHELL_PROGRAM": self} {
+			if err := os.Setenv(name, value); err != nil {
 				return err
 			}
-			dir, err := filepath.Abs(at)
-			if err != nil {
-				return err
-			}
-			self, err := os.Executable()
-			if err != nil {
-				return err
-			}
-			for name, value := range map[string]string{"ENVFIX_SHELL": dir, "ENVFIX_SHELL_PROGRAM": self} {
-				if err := os.Setenv(name, value); err != nil {
-					return err
-				}
-			}
-			argv, err := place.Shell()
-			if err != nil {
-				return err
-			}
-			return place.Become(argv)
-		}),
-	}
+		}
+		argv, err := place.Shell()
+		if err != nil {
+			return err
+		}
+		return place.Become(argv)
+	}))
 }

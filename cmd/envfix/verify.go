@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"envfix/internal/apply"
-	"envfix/internal/cmdline"
 	"envfix/internal/doctor"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -30,21 +29,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 )
-
-func verifyCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "verify",
-		Usage: "prove that torch computes on every GPU of the environment",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print the result as JSON"},
-			&cli.BoolFlag{Name: "quick", Usage: "compute a matrix product alone, without a convolution"},
-			&cli.BoolFlag{Name: "static", Usage: "start no Python: compare with what was proved before"},
-			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs must be usable, instead of as many as before"},
-			envFlag(),
-		},
-		Action: cmdline.Taking(0, verifyAction),
-	}
-}
 
 // verifyFlags are those of `envfix verify`.
 type verifyFlags struct {

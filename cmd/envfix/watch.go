@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"envfix/internal/cmdline"
 	"envfix/internal/fail"
 	"envfix/internal/observe"
 	"envfix/internal/observe/verdict"
@@ -22,19 +21,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 )
-
-func watchCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "watch",
-		Usage: "show live who uses which GPU, and what each waits for",
-		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "pid", Usage: "watch process `N` and those below it, and judge it"},
-			&cli.BoolFlag{Name: "once", Usage: "one line, after one second"},
-			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
-		},
-		Action: cmdline.Taking(0, watchAction),
-	}
-}
 
 // watchFlags are the flags of watch, read once.
 type watchFlags struct {

@@ -12,16 +12,7 @@ import (
 )
 
 func whyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "why",
-		Usage:     "say why a build is, or is not, right for this machine",
-		ArgsUsage: "[REQUIREMENT]",
-		Flags: append(append([]cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print the case as JSON"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print every rule's word on every build"},
-		}, requestFlags()...), describeFlags()...),
-		Action: whyAction,
-	}
+	return declared("why", whyAction, requestFlags(), describeFlags())
 }
 
 func whyAction(c *cli.Context) error {

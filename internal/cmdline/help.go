@@ -23,26 +23,10 @@ func shownFlags(flags []cli.Flag) (out []cli.DocGenerationFlag) {
 	return out
 }
 
-// A Manual is what --help says below the flags: a section for each command, which begins
-// with "=== its name ===". One may end with the exit codes of another command.
-type Manual string
-
-// of is the section of a command; "" there is none.
-func (m Manual) of(name string) string {
-	_, section, _ := strings.Cut(string(m), "\n=== "+name+" ===\n")
-	section, _, _ = strings.Cut(section, "\n=== ")
-	section, other, same := strings.Cut(strings.TrimSpace(section), "EXIT STATUS as of ")
-	if same {
-		_, codes, _ := strings.Cut(m.of(other), "EXIT STATUS")
-		return section + "EXIT STATUS" + codes
-	}
-	return section
-}
-
 // ProgramHelp is the help of the program, with its commands in groups.
 func ProgramHelp(groups []Group, m Manual, look ui.Style) string {
 	var b strings.Builder
-	b.WriteString(look.Fill("envfix gets PyTorch to run on the GPU that is there") + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
+	b.WriteString(look.Fill("envfix "+m.Command("envfix", nil).Usage) + "\nUSAGE\n  envfix COMMAND [FLAGS] [ARGUMENTS]\n")
 	for _, g := range groups {
 		b.WriteString("\n" + g.Title + "\n" + commandRows(g.Commands, look))
 	}
