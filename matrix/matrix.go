@@ -79,56 +79,57 @@ const (
 
 // A Release is one PyTorch version and what was published for it.
 type Release struct {
-	Torch  version.Python // never with a local label
-	Date   string         // 2025-11-12, of the first wheel
-	Builds []*Build       // in the order of the data: the default index's first, then newer CUDA first
-	Proof  Proof          // how its companions are known
-	Source string         // a file and line of data/
+	Torch  version.Python `json:"torch"`  // never with a local label
+	Date   string         `json:"date"`   // 2025-11-12, of the first wheel
+	Builds []*Build       `json:"-"`      // in the order of the data: the default index's first, then newer CUDA first
+	Proof  Proof          `json:"-"`      // how its companions are known
+	Source string         `json:"source"` // a file and line of data/
 
-	Citation string // what Source says
+	Citation string `json:"-"` // what Source says
 
 	// Companions are the versions released to go with it: torchvision,
 	// torchaudio, triton, torchtext, torchcodec. A missing name: none exists.
-	Companions map[string]version.Python
+	Companions map[string]version.Python `json:"companions"`
 }
 
 // A Build is one binary variant of a release on one platform.
 type Build struct {
-	Release *Release `compiled:"-"`
+	Release *Release `compiled:"-" json:"-"`
 
-	Framework *Framework `compiled:"-"` // whose build it is; nil: torch's
+	Framework *Framework `compiled:"-" json:"-"` // whose build it is; nil: torch's
 
-	Label string `data:"build"`               // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
-	OS    string `one:"linux windows macos"`  // linux, windows, macos
-	Arch  string `one:"x86_64 aarch64 arm64"` // as machine.Platform.Arch
+	Label string `data:"build" json:"build"`              // cu126, cpu, rocm7.2, xpu, mps; the wheel's local label except for mps and unlabelled wheels
+	OS    string `one:"linux windows macos" json:"os"`    // linux, windows, macos
+	Arch  string `one:"x86_64 aarch64 arm64" json:"arch"` // as machine.Platform.Arch
 
-	CUDA   version.Dotted // toolkit, such as 12.6.3; zero: not a CUDA build
-	CuDNN  version.Dotted
-	NCCL   version.Dotted
-	Triton version.Python
-	Pins   map[string]string // further libraries: cublas, cufft, nvshmem, cusparselt …
+	CUDA   version.Dotted    `json:"cuda"` // toolkit, such as 12.6.3; zero: not a CUDA build
+	CuDNN  version.Dotted    `json:"cudnn"`
+	NCCL   version.Dotted    `json:"nccl"`
+	Triton version.Python    `json:"triton"`
+	Pins   map[string]string `json:"libraries"` // further libraries: cublas, cufft, nvshmem, cusparselt …
 
-	Native []Code // cubins
-	PTX    []Code // what can be compiled for newer GPUs at run time
+	Native []Code `json:"-"` // cubins
+	PTX    []Code `json:"-"` // what can be compiled for newer GPUs at run time
 
-	Index   string // URL of its own index; "" where only the default index carries it
-	Default bool   // the default Python index carries it
+	Index   string `json:"index"`   // URL of its own index; "" where only the default index carries it
+	Default bool   `json:"default"` // the default Python index carries it
 
-	PythonMin, PythonMax version.Python `data:"-"`       // 3.10 … 3.14, both included
-	FreeThreaded         []string       `data:",quoted"` // "3.13t" …
-	Glibc                version.Dotted // oldest glibc; zero: not glibc
-	MacOSMin             version.Dotted `data:"macos"` // oldest macOS; zero: unknown or not macOS
+	PythonMin    version.Python `data:"-" json:"python_min"` // 3.10
+	PythonMax    version.Python `data:"-" json:"python_max"` // 3.14, included
+	FreeThreaded []string       `data:",quoted" json:"-"`    // "3.13t" …
+	Glibc        version.Dotted `json:"glibc"`               // oldest glibc; zero: not glibc
+	MacOSMin     version.Dotted `data:"macos" json:"macos"`  // oldest macOS; zero: unknown or not macOS
 
-	Status Status `data:"-"`
-	Proof  Proof  `data:"-"` // its own word, not its file's
-	Source string `data:"-"` // where the row is from: a file and line of data/, for messages
-	Notes  string
+	Status Status `data:"-" json:"status"`
+	Proof  Proof  `data:"-" json:"proof"`  // its own word, not its file's
+	Source string `data:"-" json:"source"` // where the row is from: a file and line of data/, for messages
+	Notes  string `json:"notes,omitempty"`
 
-	Citation string `data:"-"` // what the row says about its origin
+	Citation string `data:"-" json:"citation"` // what the row says about its origin
 
 	// Companions overrides Release.Companions for this build: a version "" says
 	// that the companion does not exist or does not load beside it.
-	Companions map[string]string
+	Companions map[string]string `json:"-"`
 }
 
 // Status says whether PyTorch offers a build.
@@ -166,12 +167,12 @@ type CubinRule struct {
 // A Floor is the oldest driver that runs builds of a CUDA family (minor-version
 // compatibility), from driver_minimums.csv.
 type Floor struct {
-	Label   string `data:"build"` // cu126
-	CUDA    version.Dotted
-	Linux   version.Dotted
-	Windows version.Dotted // also for WSL
-	Proof   Proof
-	Source  string
+	Label   string         `data:"build" json:"-"` // cu126
+	CUDA    version.Dotted `json:"-"`
+	Linux   version.Dotted `json:"linux"`
+	Windows version.Dotted `json:"windows"` // also for WSL
+	Proof   Proof          `json:"-"`
+	Source  string         `json:"-"`
 }
 
 // Driver is that of Windows, which counts in WSL too, or of Linux.

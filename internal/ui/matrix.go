@@ -11,22 +11,24 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/say"
 	"envfix/internal/text"
-	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
-// A ShownBuild is one build as a table lists it.
+// A ShownBuild is one build as a table lists it, and as JSON.
 type ShownBuild struct {
 	*matrix.Build
-	Floor matrix.Floor
-	Runs  string // on the GPU asked for: "native", "PTX", ""
+	Cubins       []string     `json:"cubins"`
+	Virtual      []string     `json:"ptx"`
+	Runs         string       `json:"runs,omitempty"` // on the GPU asked for: native or PTX
+	Floor        matrix.Floor `json:"driver"`
+	FreeThreaded []string     `json:"free_threaded"`
 }
 
 // A ShownRelease is one release with those of its builds that were asked for.
 type ShownRelease struct {
 	*matrix.Release
-	Builds []ShownBuild
+	Builds []ShownBuild `json:"builds"`
 }
 
 // Releases is one line per release: its builds for the first platform that
@@ -162,7 +164,7 @@ func Pairs(rows [][]string) [][2]string {
 func PickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*matrix.Build) bool) ShownRelease {
 	out := ShownRelease{Release: r}
 	for _, b := range r.Builds {
-		s := ShownBuild{Build: b}
+		s := ShownBuild{Build: b, Cubins: CodeWords("sm_", b.Native), Virtual: CodeWords("compute_", b.PTX), FreeThreaded: append([]string{}, b.FreeThreaded...)}
 		if !sm.IsZero() {
 			native, ptx := m.Covers(b.Native, b.PTX, sm)
 			switch {
@@ -181,63 +183,9 @@ func PickBuilds(m *matrix.Matrix, r *matrix.Release, sm machine.SM, keep func(*m
 	return out
 }
 
-// The JSON of `envfix matrix show`.
-type (
-	releaseJSON struct {
-		Torch      version.Python            `json:"torch"`
-		Date       string                    `json:"date"`
-		Companions map[string]version.Python `json:"companions"`
-		Source     string                    `json:"source"`
-		Builds     []buildJSON               `json:"builds"`
-	}
-	buildJSON struct {
-		Build        string            `json:"build"`
-		OS           string            `json:"os"`
-		Arch         string            `json:"arch"`
-		CUDA         version.Dotted    `json:"cuda"`
-		CuDNN        version.Dotted    `json:"cudnn"`
-		NCCL         version.Dotted    `json:"nccl"`
-		Triton       version.Python    `json:"triton"`
-		Libraries    map[string]string `json:"libraries"`
-		Cubins       []string          `json:"cubins"`
-		PTX          []string          `json:"ptx"`
-		Runs         string            `json:"runs,omitempty"` // on the GPU asked for: native or PTX
-		Driver       driverJSON        `json:"driver"`
-		PythonMin    version.Python    `json:"python_min"`
-		PythonMax    version.Python    `json:"python_max"`
-		FreeThreaded []string          `json:"free_threaded"`
-		Glibc        version.Dotted    `json:"glibc"`
-		MacOS        version.Dotted    `json:"macos"`
-		Index        string            `json:"index"`
-		Default      bool              `json:"default"`
-		Status       matrix.Status     `json:"status"`
-		Proof        matrix.Proof      `json:"proof"`
-		Source       string            `json:"source"`
-		Citation     string            `json:"citation"`
-		Notes        string            `json:"notes,omitempty"`
-	}
-	driverJSON struct {
-		Linux   version.Dotted `json:"linux"`
-		Windows version.Dotted `json:"windows"`
-	}
-)
-
 // MatrixShow is the JSON of `envfix matrix show`.
 func MatrixShow(m *matrix.Matrix, list []ShownRelease) any {
-	answer := MatrixShowAnswer{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, []releaseJSON{}}
-	for _, r := range list {
-		out := releaseJSON{Torch: r.Torch, Date: r.Date, Companions: r.Companions, Source: r.Source, Builds: []buildJSON{}}
-		for _, b := range r.Builds {
-			out.Builds = append(out.Builds, buildJSON{
-				Build: b.Label, OS: b.OS, Arch: b.Arch, CUDA: b.CUDA, CuDNN: b.CuDNN, NCCL: b.NCCL, Triton: b.Triton, Libraries: b.Pins,
-				Cubins: CodeWords("sm_", b.Native), PTX: CodeWords("compute_", b.PTX), Runs: b.Runs, Driver: driverJSON{b.Floor.Linux, b.Floor.Windows},
-				PythonMin: b.PythonMin, PythonMax: b.PythonMax, FreeThreaded: append([]string{}, b.FreeThreaded...), Glibc: b.Glibc, MacOS: b.MacOSMin,
-				Index: b.Index, Default: b.Default, Status: b.Status, Proof: b.Proof, Source: b.Source, Citation: b.Citation, Notes: b.Notes,
-			})
-		}
-		answer.Releases = append(answer.Releases, out)
-	}
-	return answer
+	return MatrixShowAnswer{1, map[string]string{"version": m.Version, "date": m.Date, "sha256": m.SHA256}, list}
 }
 
 // CodeWords are GPU code as PyTorch writes it: sm_90a, compute_90.
@@ -249,5 +197,5 @@ func CodeWords(prefix string, codes []matrix.Code) []string {
 type MatrixShowAnswer struct {
 	Format   int               `json:"format"`
 	Matrix   map[string]string `json:"matrix"`
-	Releases []releaseJSON     `json:"releases"`
+	Releases []ShownRelease    `json:"releases"`
 }
