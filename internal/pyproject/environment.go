@@ -18,6 +18,8 @@ type Environment struct {
 	CUDA string // of pytorch-cuda, cuda-version or cudatoolkit: 12.4; "" it names none
 	CPU  bool   // cpuonly or pytorch-cpu
 	Pip  bool   // torch stands below `pip:`, and nothing of it among conda's packages: pip's part is followed
+
+	builds []string // the packages of which it names a build
 }
 
 // torchNames are conda's names of what pip calls torch; a build for the GPU or the CPU
@@ -57,6 +59,9 @@ func ReadEnvironment(content []byte, name string, open func(path string) ([]byte
 		default:
 			return nil, fmt.Errorf("%s: dependencies: %s is neither a package nor a list below `pip:`", name, text.Cut(fmt.Sprint(item), 60))
 		}
+	}
+	if len(e.builds) > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: the build is not followed, envfix chooses it: %s", name, few(e.builds)))
 	}
 	e.follow(pip, name, open)
 	if other := slices.DeleteFunc(slices.Clone(d.Channels), ours); len(other) > 0 {
@@ -111,7 +116,7 @@ func (e *Environment) add(spec, file string) error {
 	limit, _, bracket := strings.Cut(limit, "[")
 	limit, build := condaLimit(limit)
 	if build != "" || bracket {
-		e.Notes = append(e.Notes, fmt.Sprintf("%s: of %q the build is not followed: envfix chooses it", file, text.Cut(spec, 60)))
+		e.builds = append(e.builds, text.Escape(text.Cut(name, 60)))
 	}
 	name = strings.ToLower(name)
 	bare := strings.TrimSuffix(strings.TrimLeft(limit, "="), ".*")

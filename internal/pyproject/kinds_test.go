@@ -177,6 +177,16 @@ func TestCondaForms(t *testing.T) {
 	if err != nil || texts(p) != "numpy==1.21.2 | torch==2.1.0 | rich==13.0 | attrs" || p.Python != "==3.9.7" {
 		t.Errorf("%q %q %v", texts(p), p.Python, err)
 	}
+	p, err = Read([]byte("torch=2.1.0\nnumpy=1.21\nrich\na @ file:///croot/a_1/work\nb @ file:///tmp/build/80754af9/b_1/work\n"), "requirements.txt", nil)
+	if said := strings.Join(p.Notes, "|"); err != nil || texts(p) != "torch==2.1.0.* | numpy==1.21.* | rich | a | b" ||
+		said != "requirements.txt: it names files of the machine that wrote the list: the version is left open of a, b|"+
+			"requirements.txt: it has a version as conda writes it, which is followed, and which pip refuses: torch=2.1.0, numpy=1.21" {
+		t.Errorf("%q %q %v", texts(p), said, err)
+	}
+	e, err = ReadEnvironment([]byte("dependencies: [a=1=h_0, b=2=h_1, c]"), "environment.yml", nil) // hundreds of such lines are one note
+	if err != nil || strings.Join(e.Notes, "|") != "environment.yml: the build is not followed, envfix chooses it: a, b" {
+		t.Errorf("%q %v", e.Notes, err)
+	}
 	e, err = ReadPixi([]byte("[dependencies]\npython = \"<3.11\"\npytorch = {version = \">=2.2,<2.3\"}\n[pypi-dependencies]\neinops = \"*\"\n[feature.dev.dependencies]\nx = \"*\"\n"), "pixi.toml")
 	if err != nil || texts(&e.Project) != "torch>=2.2,<2.3 | einops" || e.Python != "<3.11" {
 		t.Errorf("%q %q %v", texts(&e.Project), e.Python, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -23,6 +24,12 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 	f := &lines{p: p, open: open, limits: map[string]pep508.Requirement{}}
 	if err := f.read(content, name, false, 0); err != nil {
 		return nil, err
+	}
+	if len(f.away) > 0 {
+		f.note(name, "it names files of the machine that wrote the list: the version is left open of %s", few(f.away))
+	}
+	if len(f.single) > 0 {
+		f.note(name, "it has a version as conda writes it, which is followed, and which pip refuses: %s", few(f.single))
 	}
 	// A constraint limits a package that is asked for, and asks for none.
 	for i, q := range p.Requirements {
@@ -51,6 +58,8 @@ type lines struct {
 	p      *Project
 	open   func(string) ([]byte, error)
 	limits map[string]pep508.Requirement // by name, of -c files
+	away   []string                      // packages with a file of the machine that wrote the list
+	single []string                      // lines as conda writes them, by hand
 
 	opened, asked int // files that others named, and requirements
 }
@@ -128,7 +137,7 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	if builtAway(q.URL) {
-		f.note(at, "%q names a file of the machine that wrote the list: the version of %s is left open", text.Cut(s, 80), q.Name)
+		f.away = append(f.away, q.Name)
 		if q, err = pep508.Parse(q.Name, at); err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
@@ -152,9 +161,12 @@ func builtAway(url string) bool {
 }
 
 // exported is a line of `conda list --export`, numpy=1.21.2=py39h20f2e39_0: its package and
-// its build.
+// its build. One that is written by hand has no build: numpy=1.21.2.
 func exported(s string) (name, build string, ok bool) {
 	parts := strings.Split(s, "=")
+	if len(parts) == 2 {
+		parts = append(parts, "pypi_0")
+	}
 	if len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(s, " <>!~;[@") {
 		return "", "", false
 	}
@@ -167,6 +179,9 @@ func (f *lines) conda(line, name, build, at string) error {
 	if name != "python" && build != "pypi_0" && !strings.HasPrefix(build, "py") {
 		f.note(at, "%s is a package of conda's and is not followed", name)
 		return nil
+	}
+	if strings.Count(line, "=") == 1 {
+		f.single = append(f.single, text.Escape(line))
 	}
 	e := &Environment{}
 	err := e.add(line, at)
@@ -231,6 +246,11 @@ func (f *lines) option(s, at, name string, depth int) error {
 
 func (f *lines) note(at, format string, args ...any) {
 	f.p.Notes = append(f.p.Notes, at+": "+fmt.Sprintf(format, args...))
+}
+
+// few are the first of many, as they are named in one note.
+func few(names []string) string {
+	return text.Cut(strings.Join(say.Few(names, 6, "%d more"), ", "), 200)
 }
 
 // withoutComment drops a comment: "#" at the start or after a blank (pip's rule,
