@@ -14,7 +14,6 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
-	"envfix/resolver"
 )
 
 func isEnvironment(path string) bool {
@@ -93,7 +92,7 @@ func (w *Wish) pixiDemands() error {
 	w.demands = cmp.Or(w.demands, pyproject.MinorPython(e.Python))
 	w.takeCUDA(e.CUDA)
 	for _, q := range e.Requirements {
-		if q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name) {
+		if family(q) {
 			w.Arguments = append(w.Arguments, q.Text)
 		}
 	}

@@ -163,13 +163,21 @@ func (w *Wish) followDocument(dir, followed string, d installation) (read string
 		d.line.Conda && followed == "": // what else conda installs has other names
 		return ""
 	}
-	own := &pyproject.OwnLock{Name: fmt.Sprintf("%s:%d", d.where, d.line.Line)}
 	asked := d.packages(dir)
 	if !whole {
-		asked = xslices.Filter(asked, func(q pep508.Requirement) bool {
-			return q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name)
-		})
+		asked = xslices.Filter(asked, family)
 	}
+	return w.pinned(d, asked)
+}
+
+// family reports whether a package is torch, or a companion of it.
+func family(q pep508.Requirement) bool {
+	return q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name)
+}
+
+// pinned asks for what lines of a document install, with their versions as a lock's.
+func (w *Wish) pinned(d installation, asked []pep508.Requirement) (read string) {
+	own := &pyproject.OwnLock{Name: fmt.Sprintf("%s:%d", d.where, d.line.Line)}
 	for _, q := range asked {
 		if strings.HasPrefix(q.Spec.String(), "==") {
 			own.Pins = append(own.Pins, q)
@@ -177,9 +185,8 @@ func (w *Wish) followDocument(dir, followed string, d installation) (read string
 		}
 		w.documented = append(w.documented, q)
 	}
-	read = d.told(w.documented)
 	if len(own.Pins) > 0 {
 		w.Lock = own
 	}
-	return read
+	return d.told(asked)
 }

@@ -80,6 +80,13 @@ func TestFollow(t *testing.T) {
 		{"a document beside a list with it", map[string]string{"requirements.txt": "torch\n", "README.md": "```\npip install torch==1.0\n```\n"}, "torch", "requirements.txt", ""},
 		{"what a document installs further", map[string]string{"requirements.txt": "torch\n", "README.md": "## Install\n```\npip install -r requirements.txt\npip install flash-attn\n```\n"},
 			"torch", "requirements.txt", "README.md:4 installs what nothing that is followed asks for: flash-attn"},
+		{"nothing but sources", map[string]string{"train.py": "import torch, tqdm\n", "eval.py": "import torch\ntry:\n    import rich\nexcept ImportError:\n    rich = None\n"},
+			"tqdm", "what its sources import: no file says what it asks for", ""},
+		{"sources, and what conda installs", map[string]string{"train.py": "import torch, tqdm\n", "README.md": "```\nconda install pytorch==2.0.1 -c pytorch\n```\n"},
+			"tqdm torch", "what its sources import: no file says what it asks for, README.md:2 (conda install pytorch==2.0.1 -c pytorch)", ""},
+		{"sources, and a line for a tool", map[string]string{"train.py": "import torch, tqdm\n", "README.md": "```\npip install pre-commit\n```\n"},
+			"pre-commit tqdm", "README.md:2 (pip install pre-commit)", ""},
+		{"conda's list by another name", map[string]string{"env_gpu.yml": "dependencies:\n  - pytorch=2.5\n"}, "torch==2.5.*", "env_gpu.yml", ""},
 		{"a submodule that is not here", map[string]string{"requirements.txt": "torch\n", ".gitmodules": "[submodule \"a\"]\n\tpath = deps/a\n\turl = ../a\n"},
 			"torch", "requirements.txt", "its submodule deps/a is not here"},
 		{"a submodule that is", map[string]string{"requirements.txt": "torch\n", ".gitmodules": "[submodule \"a\"]\n\tpath = deps/a\n", "deps/a/x": ""}, "torch", "requirements.txt", ""},
@@ -128,6 +135,8 @@ func TestNothingToFollow(t *testing.T) {
 		detail, hint string
 	}{
 		{map[string]string{"main.c": ""}, "", "`envfix plan` without it"},
+		{map[string]string{"count.py": "import numpy\n"}, "", "`envfix plan` without it"},
+		{map[string]string{"train.py": "import torch\n", "Pipfile": ""}, "Pipfile is there", "`envfix plan` without it"},
 		{map[string]string{"Pipfile": ""}, "Pipfile is there, and envfix does not follow it", "`envfix plan` without it"},
 		{map[string]string{"a/requirements.txt": "rich\n", "b/requirements-gpu.txt": "torch\n"}, "lie a folder down", "b/requirements-gpu.txt` follows it"},
 		{map[string]string{"README.md": "```\nconda install pytorch -c pytorch\n```\n"}, "README.md:2 installs: conda install pytorch -c pytorch", "plans for what that line names"},

@@ -46,12 +46,16 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	document := installed(dir)
 	documented := w.followDocument(dir, followed, document)
 	installs := w.installProject(dir, followed, t, elsewhere)
-	if followed != "" || documented != "" {
-		w.imports(dir, followed, t)
-	}
+	silent := followed == "" && documented == ""                                     // what it imports is all that is known of it
+	t.Closure = t.Closure || silent || followed == "" && document.line.Torch() == "" // a line that installs some tool is no list
+	w.imports(dir, followed, t)
 	switch {
-	case followed == "" && documented == "":
+	case silent && (len(listsBelow(dir)) > 0 || IsFile(filepath.Join(dir, "Pipfile")) ||
+		!slices.ContainsFunc(t.Imported, func(m plan.Imported) bool { return m.Package == "torch" })):
 		return nothingToFollow(dir)
+	case silent:
+		w.Read = "what its sources import: no file says what it asks for" + say.With(", ", w.pinned(document, document.packages(dir)), "")
+		return nil
 	case followed == "":
 		w.Read = documented
 		return nil
@@ -220,7 +224,7 @@ func asksNothing(p *pyproject.Project) bool {
 // requirements under another name.
 func others(dir string) (out []string) {
 	for _, pattern := range []string{"requirements_versions.txt", "requirements[-_]linux.txt", "requirements*.txt", "requirements/requirements.txt",
-		"requirements/base.txt", "requirements/*.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"} {
+		"requirements/base.txt", "requirements/*.txt", "env*.yml", "env*.yaml", "conda*.yml", "conda*.yaml"} {
 		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
 		for _, name := range found {
 			if IsFile(filepath.Join(dir, name)) && !slices.Contains(wishFiles, name) {

@@ -72,7 +72,7 @@ func (w *Wish) TakeNames(q *planning.Question) error {
 // line: what they require decides with.
 func (w Wish) FurtherPackages(r resolver.Request) bool {
 	return len(w.Arguments) > 0 && slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool {
-		return q.Name != "torch" && !slices.Contains(resolver.Companions(), q.Name) && q.URL == ""
+		return !family(q) && q.URL == ""
 	})
 }
 
@@ -132,7 +132,7 @@ func (w Wish) relaxed(in []pep508.Requirement, names []string) ([]pep508.Require
 	var open []string
 	for i, q := range in {
 		named := slices.Contains(names, q.Name)
-		switch follows := slices.Contains(names, "torch") && slices.Contains(resolver.Companions(), q.Name); {
+		switch follows := slices.Contains(names, "torch") && family(q); {
 		case q.From != "" && (named || follows):
 			in[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, From: q.From}
 			in[i].Text = in[i].Line()
