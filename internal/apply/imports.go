@@ -88,14 +88,15 @@ func (f FailedImport) words() string {
 
 // Disagree reports whether packages that are there do not go together: one has nothing of a
 // name that another imports, or refuses it. A library or a package that is not there is
-// another matter.
+// another matter, and so is a project that does not go with itself.
 func (i *Imports) Disagree() bool {
 	return i != nil && slices.ContainsFunc(i.Failed, func(f FailedImport) bool {
 		if m := noModule().FindStringSubmatch(f.Why); m != nil {
 			return strings.Contains(m[1], ".")
 		}
 		kind, why, _ := strings.Cut(f.Why, ": ")
-		return slices.Contains([]string{"ImportError", "AttributeError", "TypeError", "ValueError"}, kind) && !strings.Contains(why, ".so")
+		return slices.Contains([]string{"ImportError", "AttributeError", "TypeError", "ValueError"}, kind) && !strings.Contains(why, ".so") &&
+			!strings.Contains(why, "' from '"+f.Module+".")
 	})
 }
 

@@ -68,15 +68,16 @@ func TestImportsToNoEnd(t *testing.T) {
 // Packages that do not go together are told from libraries and packages that are not there.
 func TestImportsDisagree(t *testing.T) {
 	for why, want := range map[string]bool{
-		"ImportError: cannot import name 'Cache' from 'transformers'":                        true,
-		"ImportError: pyarrow requires NumPy 2.0 or newer, found 1.24.3":                     true,
-		"No module named 'torchvision.transforms.functional_tensor'":                         true,
-		"No module named 'wandb'":                                                            false,
+		"ImportError: cannot import name 'Cache' from 'transformers'":                 true,
+		"ImportError: pyarrow requires NumPy 2.0 or newer, found 1.24.3":              true,
+		"No module named 'torchvision.transforms.functional_tensor'":                  true,
+		"ImportError: cannot import name 'Step' from 'mine.parts' (/x/mine/parts.py)": false, // the project alone
+		"No module named 'wandb'": false,
 		"ImportError: libGL.so.1: cannot open shared object file: No such file or directory": false,
 		"OSError: no display":                false,
 		"it ends the Python that imports it": false,
 	} {
-		if got := (&Imports{Failed: []FailedImport{{Why: why}}}).Disagree(); got != want {
+		if got := (&Imports{Failed: []FailedImport{{plan.Imported{Module: "mine"}, why}}}).Disagree(); got != want {
 			t.Errorf("%s: %v", why, got)
 		}
 	}
