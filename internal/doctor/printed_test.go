@@ -354,3 +354,26 @@ func TestLeadWithoutMachine(t *testing.T) {
 		}
 	}
 }
+
+// Whose sentence it is decides, before a word in it: Python's own, a choice that the line
+// lists, a check of sizes; a feature that is named is no rank that was lost.
+func TestKindsByTheirSentence(t *testing.T) {
+	for _, line := range strings.Split(strings.TrimSpace(`
+python-code    AttributeError: 'Frob' has no attribute 'winding'
+python-code    FrobError: the winder raised: list index out of range
+choice         ValueError: winding 'INT4' is not supported. It should be one of ['FP32', 'FP16']
+sizes          ValueError: Incompatible frob shapes in part 1: [2, 3], [2, 8]
+data-type      ValueError: incompatible dtype; asked: int32, found: float32
+not-there-yet  FileNotFoundError: winding of frobs is not supported by the simulator
+argument       FrobError: the repo frob answer is missing a winding
+own-check      AssertionError: num_gpus must >=1, cannot initialize All-To-All
+argument       ValueError: The axes of a frob must be contiguous and not repeat
+not-available  ImportError: Frob python support is not available.
+falls-back     WARNING 11-20 10:11:12 [frob.py:2] Custom collectives are disabled because this multi-node group does not have MNNVL-capable GPUs on every rank.
+`), "\n") {
+		want, text, _ := strings.Cut(line, " ")
+		if a := explained(t, strings.TrimSpace(text)); len(a.Known) != 1 || a.Known[0].Message != want || len(a.Matches) > 0 {
+			t.Errorf("%q is no %s: %+v", text, want, a)
+		}
+	}
+}
