@@ -173,6 +173,17 @@ func TestInstallProject(t *testing.T) {
 			plan.Target{}, false, "to build it takes torch"},
 		"asks for more, and by hash": {map[string]string{"requirements.txt": "torch==2.7.1 --hash=sha256:" + strings.Repeat("0", 64) + "\n",
 			"setup.py": "from setuptools import setup\nsetup(name='x', version='1', install_requires=['rich'])\n"}, plan.Target{}, false, ""},
+		"several folders": {map[string]string{"setup.py": "from setuptools import setup\nsetup(name='x', install_requires=['torch'])\n", "images/a.png": "", "limits/a.csv": "", "tests/a.py": ""},
+			plan.Target{}, false, "which of images, limits it is nothing says"},
+		"several files": {map[string]string{"pyproject.toml": builds + "[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"torch\"]\n", "a.py": "", "b.py": ""},
+			plan.Target{}, false, "which of a, b it is nothing says"},
+		"one folder and files": {map[string]string{"setup.py": "from setuptools import setup\nsetup(name='x', install_requires=['torch'])\n", "x/a.py": "", "docs/a.md": "", "a.py": "", "b.py": ""},
+			plan.Target{}, true, ""},
+		"several folders, and src": {map[string]string{"setup.cfg": "[metadata]\nname = x\n[options]\ninstall_requires = torch\n", "src/x/a.py": "", "data/a": "", "images/a": ""}, plan.Target{}, true, ""},
+		"several folders, one named": {map[string]string{"setup.py": "from setuptools import setup\nsetup(name='x', packages=['images'], install_requires=['torch'])\n", "images/a.png": "", "limits/a.csv": ""},
+			plan.Target{}, true, ""},
+		"several folders, another backend": {map[string]string{"pyproject.toml": strings.ReplaceAll(builds, "setuptools", "hatchling") + "[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"torch\"]\n", "a/a.py": "", "b/a.py": ""},
+			plan.Target{}, true, ""},
 		"asks for more than conda's list": {map[string]string{"environment.yml": "dependencies:\n- pytorch\n", "setup.py": "from setuptools import setup\nsetup(name='x', version='1', install_requires=['rich'])\n"},
 			plan.Target{}, false, ""},
 	} {
@@ -207,7 +218,8 @@ func TestPackagingBesideList(t *testing.T) {
 // The package of a project that is installed is imported, too; one that package_dir gives the
 // project's name is its own, wherever it lies.
 func TestOwnPackages(t *testing.T) {
-	project := builds + "[project]\nname = \"Face-Net\"\nversion = \"1\"\ndependencies = [\"torch\"]\n"
+	project := builds + "[project]\nname = \"Face-Net\"\nversion = \"1\"\ndependencies = [\"torch\"]\n" +
+		"[tool.setuptools]\npackages = [\"face_net\"]\n" // of two that lie there setuptools finds none by itself
 	for name, tt := range map[string]struct{ files, want string }{
 		"as it is called": {"face_net/__init__.py other/__init__.py tests/__init__.py", "[face_net]"},
 		"in src":          {"src/face_net/__init__.py tests/__init__.py", "[face_net]"},

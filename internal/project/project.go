@@ -122,10 +122,15 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 		return nil
 	}
 	whole := packaging(dir, "", asked)
+	side := strewn(dir)
 	switch {
 	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
 	case whole.Unversioned:
 		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
+	case !whole.Laid && len(side) > 0:
+		w.documented = append(w.documented, whole.Requirements...)
+		w.Said = append(w.Said, "the project itself is not installed: which of "+strings.Join(say.Few(side, 4, "%d more"), ", ")+
+			" it is nothing says, and setuptools builds none of several; from its own folder all of it is imported")
 	case whole.TorchBuild:
 		w.documented = append(w.documented, whole.Requirements...)
 		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
@@ -151,6 +156,7 @@ func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Pr
 		}
 		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
 		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
+		whole.Laid = whole.Laid || p.Laid
 		whole.Places, whole.Name = append(whole.Places, p.Places...), cmp.Or(whole.Name, p.Name)
 	}
 	return whole

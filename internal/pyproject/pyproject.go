@@ -48,6 +48,7 @@ type Project struct {
 	Options     []string  // of the resolution, as uv's flags: "exclude-newer=2026-01-01"
 	TorchIn     []Carrier // extras and groups that ask for torch
 	Builds      bool      // it says how the project itself is built: that can be installed
+	Laid        bool      // it says which packages that is, or its backend is not setuptools, which looks for them
 	TorchBuild  bool      // to build it takes torch
 	Unversioned bool      // it is to be built, and its [project] says no version, nor that it is computed: no tool builds that
 	Silent      bool      // a pyproject.toml that says nothing of dependencies: setup.py or setup.cfg does
@@ -104,6 +105,7 @@ type document struct {
 	} `toml:"project"`
 	Build *struct {
 		Requires []string `toml:"requires"`
+		Backend  string   `toml:"build-backend"`
 	} `toml:"build-system"`
 	Groups map[string][]any `toml:"dependency-groups"`
 	Tool   struct {
@@ -124,6 +126,7 @@ type document struct {
 		Setuptools struct {
 			Dynamic  map[string]any `toml:"dynamic"`
 			Packages any            `toml:"packages"`
+			Modules  any            `toml:"py-modules"`
 		} `toml:"setuptools"`
 	} `toml:"tool"`
 }
@@ -153,6 +156,7 @@ func ReadProject(content []byte, name string, groups ...string) (*Project, error
 	}
 	p := &Project{Name: cmp.Or(d.Project.Name, d.Tool.Poetry.Name), Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
 	p.TorchBuild = d.Build != nil && namesTorch(d.Build.Requires) != ""
+	p.Laid = d.Tool.Setuptools.Packages != nil || d.Tool.Setuptools.Modules != nil || d.Build != nil && d.Build.Backend != "" && !strings.HasPrefix(d.Build.Backend, "setuptools")
 	p.Unversioned = p.Builds && d.Project.Name != "" && d.Project.Version == "" && !slices.Contains(d.Project.Dynamic, "version")
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")

@@ -20,6 +20,9 @@ type Opener func(path string) ([]byte, error)
 
 var importsTorch = lazy.Regexp(`(?m)^\s*(import|from) +torch\b`)
 
+// packaging are the arguments that say what setuptools packs: without one it looks for it.
+var packaging = []string{"packages", "py_modules", "ext_modules", "package_dir"}
+
 // ReadSetup reads a setup.py by its text: install_requires, extras_require and
 // python_requires, in lists, in names that stand for them, and in the files that the
 // expressions name. groups are the extras to include. Its error is of a file that it
@@ -28,6 +31,7 @@ func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Pro
 	prog := readProgram(string(text.UTF8(content)))
 	asked := prog.setupCall()
 	p := &Project{Builds: len(asked) > 0, TorchBuild: importsTorch().Match(content)}
+	p.Laid = strings.Contains(string(content), "**") || slices.ContainsFunc(packaging, func(key string) bool { return asked[key] != nil })
 	r := reader{p: p, name: name}
 	if settings := path.Join(path.Dir(name), "settings.ini"); open != nil && strings.Contains(string(content), "settings.ini") {
 		if ini, err := open(settings); err == nil {
@@ -338,6 +342,7 @@ func ReadSetupCfg(content []byte, name string, open Opener, groups ...string) (*
 	ini := readINI(string(text.UTF8(content)))
 	p := &Project{Python: strings.TrimSpace(ini["options"]["python_requires"]), Name: ini["metadata"]["name"]}
 	p.Builds = p.Name != ""
+	p.Laid = slices.ContainsFunc(packaging, func(key string) bool { return ini["options"][key] != "" })
 	r := reader{p: p, name: name}
 	take := func(value, where string) error {
 		if file, ok := strings.CutPrefix(strings.TrimSpace(value), "file:"); ok {
