@@ -51,7 +51,7 @@ func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() 
 // assumesDriver reports whether a machine is described by its GPU alone: without a
 // driver nothing would run on it, and that is not what somebody asks who names a GPU.
 func (f machineFlags) assumesDriver(h machine.Machine) bool {
-	return f.facts == "" && f.mode == shows && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
+	return f.facts == "" && f.mode != examines && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
 		len(h.NVIDIA()) > 0 && h.Platform.Environment != machine.Jetson
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -56,9 +58,14 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if path := c.String("out"); path != "" {
+	path, out := c.String("out"), c.App.Writer
+	var script bytes.Buffer
+	if path != "" && (view.sh || view.ps1) {
+		out = &script
+	} else if path != "" {
 		apply.NoteMade(p.ID)
-		if err := writePlan(path, p); err != nil {
+		b, err := plan.Encode(p)
+		if err := cmp.Or(err, writeOut(path, b, 0o600)); err != nil {
 			return err
 		}
 	}
@@ -70,8 +77,14 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	view.here, view.args = hereArgs(view.args, p), nextArgs(view.args, p)
-	if err := view.show(c.App.Writer, p); err != nil {
+	if err := view.show(out, p); err != nil {
 		return err
+	}
+	if out == &script {
+		if err := writeOut(path, script.Bytes(), 0o700); err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr(), "envfix: wrote %s\n", ui.Clean(path))
 	}
 	if c.Bool("exit-code") && pending(p) {
 		return &fail.Error{Code: fail.Pending}
@@ -143,13 +156,9 @@ func style(w io.Writer) ui.Style {
 	return ui.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", Width: columns(w)}
 }
 
-// writePlan writes the plan for its user alone: it may name hosts.
-func writePlan(path string, p *plan.Plan) error {
-	b, err := plan.Encode(p)
-	if err != nil {
-		return err
-	}
-	if err := system.Replace(path, b, 0o600); err != nil {
+// writeOut writes what --out asks for, for its user alone: a plan may name hosts.
+func writeOut(path string, b []byte, mode fs.FileMode) error {
+	if err := system.Replace(path, b, mode); err != nil {
 		text := err.Error()
 		var at *fs.PathError // of the file beside it that takes its place
 		if errors.As(err, &at) {
