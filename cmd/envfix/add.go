@@ -26,10 +26,7 @@ import (
 
 // amendCommand is apply with a few of its flags.
 func amendCommand(name string) *cli.Command {
-	few := xslices.Filter(requestFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"manager", "env", "offline", "mirror"}, f.Names()[0])
-	})
-	return declared(name, func(c *cli.Context) error { return apply.StateOf(amendAction(c, name), false) }, few)
+	return declared(name, func(c *cli.Context) error { return apply.StateOf(amendAction(c, name), false) })
 }
 
 func amendAction(c *cli.Context, verb string) error {

@@ -20,7 +20,7 @@ import (
 )
 
 func applyCommand() *cli.Command {
-	return declared("apply", applyAction, requestFlags(), carryFlags(), describeFlags(), lockFlags())
+	return declared("apply", applyAction)
 }
 
 // applyFlags say what is carried out, and how.
@@ -49,7 +49,7 @@ func applyOf(c *cli.Context) (applyFlags, error) {
 		retries:   c.Int("retries"),
 		stall:     c.Duration("stall"),
 	}
-	for _, flag := range slices.Concat(requestFlags(), carryFlags(), describeFlags()) {
+	for _, flag := range sharing("a wish", "what is carried over", "another machine") {
 		if name := flag.Names()[0]; f.wished == "" && c.IsSet(name) {
 			f.wished = name
 		}

@@ -24,7 +24,7 @@ import (
 )
 
 func doctorCommand() *cli.Command {
-	return declared("doctor", doctorAction, requestFlags(), describeFlags())
+	return declared("doctor", doctorAction)
 }
 
 // doctorFlags are those of `envfix doctor`.

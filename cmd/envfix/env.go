@@ -27,7 +27,7 @@ func envAction(c *cli.Context) error {
 	if c.Bool("variants") {
 		return variantsAction(c, shell)
 	}
-	for _, f := range describeFlags() {
+	for _, f := range sharing("another machine") {
 		if c.IsSet(f.Names()[0]) {
 			return fail.Wrong("`--"+f.Names()[0]+"` describes another machine; these lines are for this one",
 				"`envfix env --variants` takes it")

@@ -25,45 +25,6 @@ import (
 // functions below, into a struct of this file; what it calls sees the struct and
 // never the library's context.
 
-// describeFlags are the flags that describe a machine, whole or in part, instead
-// of this one.
-func describeFlags() []cli.Flag {
-	return append(sharing("facts"), cmdline.Declared(describe.MachineFlags())...)
-}
-
-// requestFlags are the flags that say what is wanted; plan, apply, why and doctor
-// share them.
-func requestFlags() []cli.Flag {
-	return slices.Concat(sharing("requirements"), cmdline.Declared(describe.RequestFlags()), sharing("env", "quick", "check-packages"), cmdline.Declared(targetTable()))
-}
-
-// targetTable are the flags that say how packages come to their place.
-func targetTable() []describe.Flag[plan.Target] {
-	return []describe.Flag[plan.Target]{
-		{Name: "in-place", Usage: "change the environment itself instead of building a new one beside it", Field: func(t *plan.Target) any { return &t.InPlace }},
-		{Name: "as-of", Usage: "torch and packages as of `DATE`, such as 2024-05-31; what runs on the GPU as of now",
-			Field: func(t *plan.Target) any { return &t.AsOf }},
-		{Name: "offline", Usage: "use no network", Field: func(t *plan.Target) any { return &t.Offline }},
-		{Name: "no-install-project", Usage: "install what a project requires without the project itself", Field: func(t *plan.Target) any { return &t.NoInstallProject }},
-		{Name: "closure", Usage: "what a project imports is installed, also where it does not ask for it", Field: func(t *plan.Target) any { return &t.Closure }},
-		{Name: "mirror", Usage: "`FROM=TO`: fetch TO wherever a plan names FROM", Field: func(t *plan.Target) any { return &t.Mirrors }},
-	}
-}
-
-// carryTable are the flags that say which packages of the environment that is replaced
-// are not carried over.
-func carryTable() []describe.Flag[plan.Target] {
-	return []describe.Flag[plan.Target]{
-		{Name: "drop", Usage: "do not carry the package `NAME` over; repeat it for several", Field: func(t *plan.Target) any { return &t.Drop }},
-		{Name: "fresh", Usage: "carry no package over", Field: func(t *plan.Target) any { return &t.Fresh }},
-		{Name: "fresh-wish", Usage: "forget what was asked for when the environment was made", Field: func(t *plan.Target) any { return &t.FreshWish }},
-		{Name: "from-index", Usage: "the package `NAME` that is carried over is from the index in use; \"all\" of them",
-			Field: func(t *plan.Target) any { return &t.FromIndex }},
-	}
-}
-
-func carryFlags() []cli.Flag { return cmdline.Declared(carryTable()) }
-
 // A mode says what becomes of an answer.
 type mode int
 
@@ -96,7 +57,7 @@ func (f machineFlags) here() bool {
 }
 
 func machineOf(c *cli.Context, m mode) (machineFlags, error) {
-	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).ForPlan().Dir, words: cmdline.Given(c, describe.MachineFlags())}
+	f := machineFlags{mode: m, facts: c.String("facts"), env: placeOf(c).ForPlan().Dir, words: cmdline.Given[describe.Machine](c)}
 	f.words.Whole = c.IsSet("facts")
 	for _, name := range []string{"facts", "driver", "os", "arch", "libc"} {
 		if c.IsSet(name) && c.String(name) == "" {
@@ -129,9 +90,9 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err == nil && as != carriesOut && firstSet(c, "out", "open", "html", "import", "pid", "all") == "" { // it will write, or see as more
 		m.looks(c.Context)
 	}
-	wish := project.Wish{Request: cmdline.Given(c, describe.RequestFlags()), Arguments: c.Args().Slice(), Files: c.StringSlice("requirements")}
+	wish := project.Wish{Request: cmdline.Given[describe.Request](c), Arguments: c.Args().Slice(), Files: c.StringSlice("requirements")}
 	p := placeOf(c)
-	to := placeFlags{Target: cmdline.Given(c, append(targetTable(), carryTable()...)), place: p, env: p.ForPlan().Dir,
+	to := placeFlags{Target: cmdline.Given[plan.Target](c), place: p, env: p.ForPlan().Dir,
 		quick: c.Bool("quick"), check: c.Bool("check-packages")}
 	f := planFlags{machine: m, wish: wish, target: to, lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, apply.CheckKernel(f.kernel)); err != nil {

@@ -39,15 +39,8 @@ func fleetPlanCommand() *cli.Command {
 			arguments: c.Args().Slice(), json: c.Bool("json"), previous: c.String("previous"), oldest: since,
 			lock: c.Bool("lock"), offline: c.Bool("offline"), mirrors: c.StringSlice("mirror"),
 			options: fleet.Options{ChangeDriver: c.Bool("change-driver"), MaxGroups: c.Int("max-groups"), SameTorch: c.Bool("same-torch")},
-			wish:    project.Wish{Files: c.StringSlice("requirements"), Request: cmdline.Given(c, fleetWishes())},
+			wish:    project.Wish{Files: c.StringSlice("requirements"), Request: cmdline.Given[describe.Request](c)},
 		}, c.App.Writer)
-	}, cmdline.Declared(fleetWishes()))
-}
-
-// fleetWishes are what one request can ask of all machines.
-func fleetWishes() []describe.Flag[describe.Request] {
-	return slices.DeleteFunc(describe.RequestFlags(), func(f describe.Flag[describe.Request]) bool {
-		return !slices.Contains([]string{"python", "cuda", "build", "jit", "only-index"}, f.Name)
 	})
 }
 

@@ -11,7 +11,9 @@ import (
 
 	"envfix/internal/cmdline"
 	"envfix/internal/machine"
+	"envfix/internal/managers"
 	"envfix/internal/team"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -23,7 +25,7 @@ var manualText string
 // declarations are the sections of the manual as they are written: each declares a command.
 var declarations = sync.OnceValue(func() cmdline.Manual {
 	system, _ := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
-	return cmdline.ReadManual(strings.Replace(strings.Replace(manualText, "{formats}", strings.Join(team.Formats, ", "), 1), "{system}", system, 1))
+	return cmdline.ReadManual(manualText, "{formats}", strings.Join(team.Formats, ", "), "{managers}", strings.Join(managers.Names(), ", "), "{system}", system)
 })
 
 // manual is what the help says: the same, with what only the help needs.
@@ -33,13 +35,15 @@ func manual() cmdline.Manual {
 	return m
 }
 
-// declared is the command of that name as the manual declares it, with more flags behind its own.
-func declared(name string, action cli.ActionFunc, more ...[]cli.Flag) *cli.Command {
-	return declarations().Command("envfix "+name, action, slices.Concat(more...)...)
+// declared is the command of that name as the manual declares it.
+func declared(name string, action cli.ActionFunc) *cli.Command {
+	return declarations().Command("envfix "+name, action)
 }
 
-// sharing are flags that several commands have.
-func sharing(names ...string) []cli.Flag { return declarations().Flags("envfix", names...) }
+// sharing are flags that several commands have, by the names of their sections.
+func sharing(sections ...string) []cli.Flag {
+	return slices.Concat(text.Each(sections, func(name string) []cli.Flag { return declarations().Flags(name) })...)
+}
 
 // showHelp prints the help of the command at the end of path, or of the program.
 func showHelp(w io.Writer, path []*cli.Command) error {
@@ -53,9 +57,10 @@ func showHelp(w io.Writer, path []*cli.Command) error {
 
 // sharedFlags are those that several commands have, and are shown below titles of their own.
 func sharedFlags() []cmdline.Section {
+	title := func(section string) string { return declarations().Command(section, nil).Usage }
 	return []cmdline.Section{
-		{Title: "WHAT IS WISHED FOR", Flags: slices.Concat(requestFlags(), carryFlags())},
-		{Title: "ANOTHER MACHINE (each flag replaces what was found on this one)", Flags: describeFlags()},
+		{Title: title("a wish"), Flags: sharing("a wish", "what is carried over")},
+		{Title: title("another machine"), Flags: sharing("another machine")},
 	}
 }
 
@@ -67,7 +72,7 @@ func commandGroups() []cmdline.Group {
 			amendCommand("add"), amendCommand("remove"), lockSyncCommand("sync"), execCommand(), shellCommand(),
 			declared("rollback", rollbackAction),
 			declared("history", cmdline.Taking(0, historyAction)), cleanCommand(),
-			declared("verify", cmdline.Taking(0, verifyAction)), declared("env", cmdline.Taking(0, envAction), describeFlags())}},
+			declared("verify", cmdline.Taking(0, verifyAction)), declared("env", cmdline.Taking(0, envAction))}},
 		{Title: "WHEN IT DOES NOT WORK", Commands: []*cli.Command{doctorCommand(), declared("explain", explainAction)}},
 		{Title: "WHEN IT IS SLOW", Commands: []*cli.Command{declared("run", runAction), declared("watch", cmdline.Taking(0, watchAction))}},
 		{Title: "FOR TEAMS, AND THE DATA", Commands: []*cli.Command{lockCommand(),

@@ -18,23 +18,13 @@ import (
 	"envfix/internal/team"
 	"envfix/internal/text"
 	"envfix/internal/ui"
-	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
 
 func lockCommand() *cli.Command {
-	return above(declared("lock", lockAction, lockDefaultFlags()), lockAddCommand(), lockRemoveCommand(), lockTargetCommand(), lockSyncCommand("lock sync"),
+	return above(declared("lock", lockAction), lockAddCommand(), lockRemoveCommand(), lockTargetCommand(), lockSyncCommand("lock sync"),
 		lockShowCommand(), lockDiffCommand(), lockExportCommand(), lockBundleCommand())
-}
-
-// lockDefaultFlags are the flags of plan that hold for every target that does not say
-// otherwise.
-func lockDefaultFlags() []cli.Flag {
-	return xslices.Filter(slices.Concat(requestFlags(), describeFlags()), func(f cli.Flag) bool {
-		name := f.Names()[0]
-		return slices.Contains(team.TargetKeys, name) || name == "only-index" || name == "cpu"
-	})
 }
 
 func lockAction(c *cli.Context) error {

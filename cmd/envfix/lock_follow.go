@@ -18,9 +18,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// lockFlags are the flags of plan and apply that say how to follow a lock.
-func lockFlags() []cli.Flag { return sharing("profile", "group", "no-lock", "bundle") }
-
 // choosing are flags that choose a build; given with a lock, they would be silently
 // ignored.
 var choosing = []string{"cuda", "build", "cpu", "python", "only-index", "channel", "gpus", "jit", "drop", "fresh"}

@@ -18,5 +18,5 @@ func lockSyncCommand(name string) *cli.Command {
 			return err
 		}
 		return applyAction(c)
-	}, requestFlags(), carryFlags(), describeFlags(), lockFlags())
+	})
 }

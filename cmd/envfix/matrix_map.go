@@ -19,7 +19,7 @@ func matrixMapAction(c *cli.Context) error {
 		return fail.Wrong("unexpected argument "+ui.Clip(c.Args().First(), 60), "`envfix matrix map --gpu V100`")
 	}
 	m := matrixFor()
-	v, err := viewOf(cmdline.Given(c, describe.MachineFlags()))
+	v, err := viewOf(cmdline.Given[describe.Machine](c))
 	if err != nil {
 		return err
 	}

@@ -61,13 +61,13 @@ func TestPlanFlagsComeBack(t *testing.T) {
 		}
 	}
 	tables := []string{}
-	for _, f := range describe.MachineFlags() {
+	for _, f := range describe.Fields(&describe.Machine{}) {
 		tables = append(tables, f.Name) // there the machine is what it is
 	}
-	for _, f := range append(targetTable(), carryTable()...) {
+	for _, f := range describe.Fields(&p.Target) {
 		tables = append(tables, f.Name)
 		rest(f.Name, func() {
-			switch field := f.Field(&p.Target).(type) {
+			switch field := f.Value.(type) {
 			case *bool:
 				*field = true
 			case *string:
@@ -77,12 +77,12 @@ func TestPlanFlagsComeBack(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range describe.RequestFlags() {
+	for _, f := range describe.Fields(&describe.Request{}) {
 		tables = append(tables, f.Name)
 	}
 	p.Basis.Request = resolver.Request{Python: "3.12", CUDA: "12", Build: "cu126", Manager: "uv", OnlyIndex: "default", Channel: "test", GPUs: []int{0},
 		AllowURL: []string{"x"}, AsNamed: []string{"x"}, Relax: []string{"x"}, CPU: true, JIT: true, ChangeDriver: true}
-	for _, f := range describe.RequestFlags() {
+	for _, f := range describe.Fields(&describe.Request{}) {
 		rest(f.Name, func() {})
 	}
 	for _, f := range planCommand().Flags {

@@ -33,7 +33,7 @@ import (
 )
 
 func planCommand() *cli.Command {
-	return declared("plan", planAction, requestFlags(), carryFlags(), describeFlags(), lockFlags())
+	return declared("plan", planAction)
 }
 
 // planView says in which form a plan is printed.
@@ -213,7 +213,7 @@ func nextArgs(args []string, p *plan.Plan) []string {
 		return []string{file}
 	}
 	if p.Basis.Request.Described {
-		described := text.Each(describe.MachineFlags(), func(f describe.Flag[describe.Machine]) string { return "--" + f.Name })
+		described := text.Each(describe.Fields(&describe.Machine{}), func(f describe.Flag) string { return "--" + f.Name })
 		return lessFlags(args, append(described, "--facts")...)
 	}
 	return args
@@ -273,7 +273,7 @@ func restOf(p *plan.Plan) string {
 	argv = append(argv, text.Each(p.Basis.Request.Requirements, func(q pep508.Requirement) string { return q.Text })...)
 	t := p.Target
 	t.InPlace = t.InPlace && p.Basis.Facts.Platform.OS == "linux" // elsewhere there is no other way
-	argv = slices.Concat(argv, describe.Words(p.Basis.Request).Args(), describe.Args(append(targetTable(), carryTable()...), t))
+	argv = slices.Concat(argv, describe.Words(p.Basis.Request).Args(), describe.Args(t))
 	if p.Target.Dir != place.Default {
 		argv = append(argv, "--env", p.Target.Dir)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func whyCommand() *cli.Command {
-	return declared("why", whyAction, requestFlags(), describeFlags())
+	return declared("why", whyAction)
 }
 
 func whyAction(c *cli.Context) error {

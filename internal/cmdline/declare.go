@@ -13,9 +13,13 @@ import (
 // line, and what --help says below the flags. One may end with the exit codes of another command.
 type Manual map[string]string
 
-// ReadManual reads sections that begin with "=== name ===".
-func ReadManual(all string) Manual {
+// ReadManual reads sections that begin with "=== name ===", with the first of each word in braces
+// replaced by what follows it in slots.
+func ReadManual(all string, slots ...string) Manual {
 	m := Manual{}
+	for slot := range slices.Chunk(slots, 2) {
+		all = strings.Replace(all, slot[0], slot[1], 1)
+	}
 	for section := range strings.SplitSeq(all, "\n=== ") {
 		name, rest, _ := strings.Cut(section, " ===\n")
 		m[name] = rest
@@ -34,11 +38,11 @@ func (m Manual) of(name string) string {
 	return section
 }
 
-// Command is a command as its section declares it, with more flags behind its own.
-func (m Manual) Command(name string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
+// Command is a command as its section declares it.
+func (m Manual) Command(name string, action cli.ActionFunc) *cli.Command {
 	head, _, _ := strings.Cut(m[name], "\n\n")
 	usage, rest, _ := strings.Cut(head, "\n")
-	c := &cli.Command{Name: name[strings.LastIndexByte(name, ' ')+1:], Usage: usage, Action: action, Flags: append(m.Flags(name), more...)}
+	c := &cli.Command{Name: name[strings.LastIndexByte(name, ' ')+1:], Usage: usage, Action: action, Flags: m.Flags(name)}
 	if takes, ok := strings.CutPrefix(rest, "arguments: "); ok {
 		c.ArgsUsage, _, _ = strings.Cut(takes, "\n")
 	}
@@ -53,6 +57,8 @@ func (m Manual) Flags(section string, names ...string) (out []cli.Flag) {
 		name, dashed := strings.CutPrefix(words, "--")
 		name, _, _ = strings.Cut(name, " ")
 		switch {
+		case strings.HasPrefix(line, "as of "):
+			out = append(out, m.Flags(line[len("as of "):], names...)...)
 		case dashed && said && (len(names) == 0 || slices.Contains(names, name)):
 			out = append(out, declared(strings.Fields(words), usage))
 		case dashed && !said:

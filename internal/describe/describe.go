@@ -19,12 +19,12 @@ import (
 // Machine describes a machine, whole or in part. A field that is empty says
 // nothing.
 type Machine struct {
-	GPUs   []string `json:"gpu"`    // each a name, a compute capability (9.0, sm_90) or gfx1100, or several: 2x A100, T4; or none, alone
-	Driver string   `json:"driver"` // a version of NVIDIA's driver, or none
-	OS     string   `json:"os"`     // linux, windows, macos or wsl2
-	Arch   string   `json:"arch"`   // x86_64, aarch64 or arm64
-	Libc   string   `json:"libc"`   // glibc-2.28 or musl-1.2
-	Whole  bool     `json:"-"`      // the words correct a file of facts, which means what it says of a container
+	GPUs   []string `json:"gpu" flag:"gpu"`       // each a name, a compute capability (9.0, sm_90) or gfx1100, or several: 2x A100, T4; or none, alone
+	Driver string   `json:"driver" flag:"driver"` // a version of NVIDIA's driver, or none
+	OS     string   `json:"os" flag:"os"`         // linux, windows, macos or wsl2
+	Arch   string   `json:"arch" flag:"arch"`     // x86_64, aarch64 or arm64
+	Libc   string   `json:"libc" flag:"libc"`     // glibc-2.28 or musl-1.2
+	Whole  bool     `json:"-"`                    // the words correct a file of facts, which means what it says of a container
 }
 
 // Says reports whether any word is given.

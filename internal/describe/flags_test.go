@@ -10,10 +10,11 @@ import (
 func TestEveryFlagComesBack(t *testing.T) {
 	values := map[string]string{"python": "3.12", "cuda": "12.6", "build": "cu126", "manager": "pip", "as-named": "numpyy", "relax": "torch",
 		"allow-url": "flash-attn", "only-index": "pytorch", "channel": "nightly", "gpus": "0,2"}
-	for _, f := range RequestFlags() {
+	for i := range Fields(&Request{}) {
 		var w Request
+		f := Fields(&w)[i]
 		want := []string{"--" + f.Name}
-		switch field := f.Field(&w).(type) {
+		switch field := f.Value.(type) {
 		case *bool:
 			*field = true
 		case *string:

@@ -27,19 +27,19 @@ var (
 // Request says what is wanted, in the words of the flags. A field that is empty
 // says nothing.
 type Request struct {
-	Python       string   `json:"python"`              // 3.12, 3.12.4 (read as 3.12) or 3.14t
-	CUDA         string   `json:"cuda"`                // 12.6, or 12 for any 12.x
-	Build        string   `json:"build"`               // cu126, cpu, rocm7.2, xpu or mps
-	Manager      string   `json:"manager"`             // one of Managers
-	OnlyIndex    string   `json:"only_index"`          // default, pytorch or a URL
-	Channel      string   `json:"channel,omitempty"`   // one of resolver.Channels; "" releases
-	GPUs         string   `json:"gpus"`                // indexes: 0,2
-	AllowURL     []string `json:"allow_url,omitempty"` // packages that may come from an address, by hash
-	AsNamed      []string `json:"as_named,omitempty"`  // packages that are meant as they are written
-	Relax        []string `json:"relax,omitempty"`     // packages of which any version will do, whatever a file pins
-	CPU          bool     `json:"cpu"`
-	JIT          bool     `json:"jit"`
-	ChangeDriver bool     `json:"change_driver"`
+	Python       string   `json:"python" flag:"python"` // 3.12, 3.12.4 (read as 3.12) or 3.14t
+	CUDA         string   `json:"cuda" flag:"cuda"`     // 12.6, or 12 for any 12.x
+	Build        string   `json:"build" flag:"build"`   // cu126, cpu, rocm7.2, xpu or mps
+	CPU          bool     `json:"cpu" flag:"cpu"`
+	Manager      string   `json:"manager" flag:"manager"` // one of Managers
+	ChangeDriver bool     `json:"change_driver" flag:"change-driver"`
+	JIT          bool     `json:"jit" flag:"jit"`
+	AsNamed      []string `json:"as_named,omitempty" flag:"as-named"`   // packages that are meant as they are written
+	AllowURL     []string `json:"allow_url,omitempty" flag:"allow-url"` // packages that may come from an address, by hash
+	Relax        []string `json:"relax,omitempty" flag:"relax"`         // packages of which any version will do, whatever a file pins
+	OnlyIndex    string   `json:"only_index" flag:"only-index"`         // default, pytorch or a URL
+	Channel      string   `json:"channel,omitempty" flag:"channel"`     // one of resolver.Channels; "" releases
+	GPUs         string   `json:"gpus" flag:"gpus"`                     // indexes: 0,2
 }
 
 // Parse reads the words. The requirements, the date and what this machine's

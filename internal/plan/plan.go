@@ -70,25 +70,25 @@ type EnvFix struct {
 type Target struct {
 	Dir     string `json:"dir"`     // .venv or a conda prefix, as it was given
 	Manager string `json:"manager"` // uv, pip, conda, mamba, micromamba, pixi, poetry
-	InPlace bool   `json:"in_place,omitempty"`
-	Offline bool   `json:"offline,omitempty"` // use no network
-	AsOf    string `json:"as_of,omitempty"`   // packages as the index had them at the end of that day
+	InPlace bool   `json:"in_place,omitempty" flag:"in-place"`
+	Offline bool   `json:"offline,omitempty" flag:"offline"` // use no network
+	AsOf    string `json:"as_of,omitempty" flag:"as-of"`     // packages as the index had them at the end of that day
 
 	// Mirrors are pairs "FROM=TO": an index URL that begins with FROM is fetched
 	// from TO instead; "default=TO" serves the default index.
-	Mirrors []string `json:"mirrors,omitempty"`
+	Mirrors []string `json:"mirrors,omitempty" flag:"mirror"`
 
 	Repair *Repair `json:"mend,omitempty"` // nil: nothing is broken, or nobody looked
 
 	// Fresh and Drop say which packages of the environment that is replaced are not
 	// carried over: none at all, or none of these names.
-	Fresh     bool     `json:"fresh,omitempty"`
-	FreshWish bool     `json:"fresh_wish,omitempty"` // what was asked for when the environment was made does not count
-	Drop      []string `json:"drop,omitempty"`
+	Fresh     bool     `json:"fresh,omitempty" flag:"fresh"`
+	FreshWish bool     `json:"fresh_wish,omitempty" flag:"fresh-wish"` // what was asked for when the environment was made does not count
+	Drop      []string `json:"drop,omitempty" flag:"drop"`
 
 	// FromIndex are packages of the environment that is replaced of which the user says
 	// that they are from the index in use; "all" of them.
-	FromIndex []string `json:"from_index,omitempty"`
+	FromIndex []string `json:"from_index,omitempty" flag:"from-index"`
 
 	// Build are packages, NAME==VERSION, that have no wheel and are built where they are
 	// installed: their code runs then.
@@ -113,12 +113,12 @@ type Target struct {
 	// requires; "" none.
 	Editable         string   `json:"editable,omitempty"`
 	Members          []string `json:"members,omitempty"` // folders of packages that are installed in place before it
-	NoInstallProject bool     `json:"no_install_project,omitempty"`
+	NoInstallProject bool     `json:"no_install_project,omitempty" flag:"no-install-project"`
 
 	// Imported is what the project's sources import beside its own: each is tried when it is
 	// installed. Closure: what it imports and does not ask for is asked for.
 	Imported []Imported `json:"imported,omitempty"`
-	Closure  bool       `json:"closure,omitempty"`
+	Closure  bool       `json:"closure,omitempty" flag:"closure"`
 
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
