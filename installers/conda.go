@@ -35,8 +35,7 @@ func (c conda) steps(b *builder) error {
 	if t, ok := tool(b.h, exe); ok {
 		exe = t.Path
 	} else if !b.r.Described {
-		b.add(plan.Step{ID: "conda", Title: "install " + exe, Why: exe + " is not here",
-			Manual: &plan.Manual{Text: "install " + exe + ", or use `--manager uv`, which envfix brings itself"}})
+		b.add(byHand("conda", "install "+exe, exe+" is not here", "install "+exe+", or use `--manager uv`, which envfix brings itself"))
 		b.warn("%s is not here, and envfix does not bring it: nothing is installed before it is", exe)
 		return nil
 	}

@@ -39,10 +39,8 @@ func (b *builder) driverSteps() bool {
 	case d.Action == "reboot":
 		b.reboot("the installed driver and the loaded kernel module differ until then")
 	case d.Action == "load":
-		b.add(plan.Step{ID: "driver-load", Title: "load the kernel module", Why: "the driver is installed and not loaded", Root: true,
-			Run: &plan.Run{Argv: []string{"modprobe", "nvidia"}, Env: map[string]string{}}})
-		b.add(plan.Step{ID: "driver-load-uvm", Title: "load its memory module", Why: "CUDA needs it", Root: true,
-			Run: &plan.Run{Argv: []string{"modprobe", "nvidia-uvm"}, Env: map[string]string{}}})
+		b.add(command("driver-load", "load the kernel module", "the driver is installed and not loaded", []string{"modprobe", "nvidia"}))
+		b.add(command("driver-load-uvm", "load its memory module", "CUDA needs it", []string{"modprobe", "nvidia-uvm"}))
 	default:
 		b.packages(d)
 	}
@@ -65,12 +63,7 @@ func driverAdvice(d resolver.DriverChoice) string {
 }
 
 func (b *builder) manualDriver(what string) {
-	b.add(plan.Step{
-		ID:     "driver",
-		Title:  "change the NVIDIA driver",
-		Why:    "envfix installs no driver in this kind of system",
-		Manual: &plan.Manual{Text: what},
-	})
+	b.add(byHand("driver", "change the NVIDIA driver", "envfix installs no driver in this kind of system", what))
 }
 
 func (b *builder) reboot(why string) {

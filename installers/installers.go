@@ -150,16 +150,8 @@ func (b *builder) build() error {
 		return nil
 	}
 	if kind := b.vendorKind(); kind != "" && !strings.HasPrefix(kind, "index") {
-		b.add(plan.Step{
-			ID:    "torch",
-			Title: "install torch from the vendor's wheels",
-			Why:   "they lie on a page of links, which is not an index that an installer can be held to",
-			Manual: &plan.Manual{
-				Text: fmt.Sprintf(
-					"install the wheels of torch and torchvision for Python %s from %s, as the vendor's page says",
-					b.choice.Python, *b.choice.Index),
-			},
-		})
+		b.add(byHand("torch", "install torch from the vendor's wheels", "they lie on a page of links, which is not an index that an installer can be held to",
+			fmt.Sprintf("install the wheels of torch and torchvision for Python %s from %s, as the vendor's page says", b.choice.Python, *b.choice.Index)))
 		return nil
 	}
 	b.warnings = append(b.warnings, b.src.warnings...)
@@ -176,12 +168,8 @@ func (b *builder) split() {
 		}
 		gpus := text.Each(e.GPUs, func(g int) string { return fmt.Sprint(g) })
 		cmd := fmt.Sprintf("envfix apply --gpus %s --env %s-%d", strings.Join(gpus, ","), b.t.Dir, i+1)
-		b.add(plan.Step{
-			ID:     fmt.Sprintf("environment-%d", i+1),
-			Title:  fmt.Sprintf("environment for GPU %s: torch %s, %s", strings.Join(gpus, ","), e.Choice.Torch, e.Choice.Build),
-			Why:    "no one environment serves every GPU; set CUDA_VISIBLE_DEVICES=" + e.CUDAVisible + " in it",
-			Manual: &plan.Manual{Text: "run `" + cmd + "`"},
-		})
+		b.add(byHand(fmt.Sprintf("environment-%d", i+1), fmt.Sprintf("environment for GPU %s: torch %s, %s", strings.Join(gpus, ","), e.Choice.Torch, e.Choice.Build),
+			"no one environment serves every GPU; set CUDA_VISIBLE_DEVICES="+e.CUDAVisible+" in it", "run `"+cmd+"`"))
 	}
 }
 

@@ -48,23 +48,15 @@ func (b *builder) keepSteps(exe string) {
 	}
 	b.copySteps(exe, copies, copied)
 	if len(lines) > 0 {
-		b.add(plan.Step{
-			ID:    "carried",
-			Title: fmt.Sprintf("write down the %s that cannot be copied", text.Count(len(lines), "package")),
-			Why:   "in their exact versions, from " + b.t.Dir,
-			Write: &plan.Write{Path: carriedFile, Mode: 0o644, Content: strings.Join(lines, "\n") + "\n"},
-		})
+		b.add(written("carried", fmt.Sprintf("write down the %s that cannot be copied", text.Count(len(lines), "package")),
+			"in their exact versions, from "+b.t.Dir, carriedFile, lines...))
 		b.add(plan.Step{ID: "carry", Title: "install them again by their names", Disk: disk,
 			Why: "before torch, so that what cannot be had shows first; nothing is resolved, so nothing else comes",
 			Run: b.again(exe, true, "-r", carriedFile)})
 	}
 	if len(sources) > 0 {
-		b.add(plan.Step{
-			ID:    "sources",
-			Title: "install again what came from a path or an address",
-			Why:   "from where it came; what is built runs its own code, as it did before",
-			Run:   b.again(exe, false, sources...),
-		})
+		b.add(running("sources", "install again what came from a path or an address", "from where it came; what is built runs its own code, as it did before",
+			b.again(exe, false, sources...)))
 	}
 }
 

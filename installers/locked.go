@@ -149,10 +149,8 @@ func (b *builder) locked(tool wheelTool, l LockedProfile) {
 	if _, plain := tool.(pip); l.Bundle != "" || b.src.offline && plain {
 		fetch = nil // an address would be fetched, whatever else pip is told
 	}
-	b.add(
-		plan.Step{ID: "requirements", Title: "write the hashes of " + l.Profile.Pylock.File, Why: "derived from it, for an installer that reads no pylock",
-			Write: &plan.Write{Path: file, Mode: 0o644, Content: l.Packages.Wheels().Requirements(l.Home, fetch)}},
-	)
+	b.add(written("requirements", "write the hashes of "+l.Profile.Pylock.File, "derived from it, for an installer that reads no pylock",
+		file, l.Packages.Wheels().Requirements(l.Home, fetch)))
 	b.add(plan.Step{ID: "torch", Title: fmt.Sprintf("install the %d locked packages", len(l.Packages.Packages)-len(l.Packages.Sources())),
 		Why: "exactly these bytes: every file by SHA-256, wheels only, nothing resolved", Bytes: l.Packages.Download(), Disk: l.Profile.Size.Installed,
 		Run: b.hashed(exe, l.Bundle, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)})
@@ -175,25 +173,16 @@ func (b *builder) fromSource(exe string, l LockedProfile, fetch func(string) str
 	if len(names) > 0 {
 		file := gen + "/envfix-build.txt"
 		sources := lock.Packages{Packages: l.Packages.Sources()}
-		b.add(plan.Step{
-			ID:    "build-files",
-			Title: "write the hashes of the source distributions",
-			Why:   "there is no wheel of " + strings.Join(names, ", ") + " for the machine",
-			Write: &plan.Write{Path: file, Mode: 0o644, Content: sources.Requirements(l.Home, fetch)},
-		})
-		b.add(plan.Step{
-			ID:    "build",
-			Title: "build " + strings.Join(names, ", ") + " from source",
-			Why:   "their own code runs here; the files are the locked ones, what builds them is the newest of the index",
-			Run:   b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...),
-		})
+		b.add(written("build-files", "write the hashes of the source distributions", "there is no wheel of "+strings.Join(names, ", ")+" for the machine",
+			file, sources.Requirements(l.Home, fetch)))
+		b.add(running("build", "build "+strings.Join(names, ", ")+" from source",
+			"their own code runs here; the files are the locked ones, what builds them is the newest of the index",
+			b.hashed(exe, l.Bundle, append([]string{"--require-hashes", "--no-deps", "-r", file}, binaries...)...)))
 	}
 	if len(lines) > 0 {
 		file := gen + "/envfix-places.txt"
-		b.add(plan.Step{ID: "places-file", Title: "write where the other packages come from", Why: "folders of this project, and repositories at a commit",
-			Write: &plan.Write{Path: file, Mode: 0o644, Content: strings.Join(lines, "\n") + "\n"}})
-		b.add(plan.Step{ID: "places", Title: "build and install " + strings.Join(lines, ", "), Why: "their own code runs here",
-			Run: b.hashed(exe, l.Bundle, "--no-deps", "-r", file)})
+		b.add(written("places-file", "write where the other packages come from", "folders of this project, and repositories at a commit", file, lines...))
+		b.add(running("places", "build and install "+strings.Join(lines, ", "), "their own code runs here", b.hashed(exe, l.Bundle, "--no-deps", "-r", file)))
 	}
 }
 

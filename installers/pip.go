@@ -20,8 +20,8 @@ func (pip) bring(b *builder) (string, bool) {
 	case !ok && unseen(b.r, b.h):
 		return "python" + b.choice.Python, true
 	case !ok:
-		b.add(plan.Step{ID: "python", Title: "install Python " + b.choice.Python, Why: "pip cannot bring a Python, and there is no " + b.choice.Python,
-			Manual: &plan.Manual{Text: fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)}})
+		b.add(byHand("python", "install Python "+b.choice.Python, "pip cannot bring a Python, and there is no "+b.choice.Python,
+			fmt.Sprintf("install Python %s, or drop `--manager pip`: uv brings its own", b.choice.Python)))
 		return "", false
 	}
 	b.bringVenv(py)

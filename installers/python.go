@@ -59,10 +59,7 @@ func (b *builder) systemPython() (string, bool) {
 			return "", false
 		}
 	}
-	b.add(plan.Step{ID: "python", Title: "install uv or a Python", Why: why,
-		Manual: &plan.Manual{
-			Text: "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply`",
-		}})
+	b.add(byHand("python", "install uv or a Python", why, "install uv (a single binary, docs.astral.sh/uv) or a Python 3.10 or newer, then run `envfix apply`"))
 	return "", false
 }
 
@@ -85,12 +82,10 @@ func (b *builder) fromArchive(manager, why string, packages ...string) {
 	argv := []string{t.Path, "install", "-y"}
 	switch manager {
 	case "apt-get":
-		b.add(plan.Step{ID: "lists", Title: "bring the lists of packages up to date", Why: "a fresh image has none", Root: true,
-			Run: &plan.Run{Argv: []string{t.Path, "update"}, Env: quiet(manager)}})
+		b.add(command("lists", "bring the lists of packages up to date", "a fresh image has none", []string{t.Path, "update"}))
 		argv = append(argv, "--no-install-recommends")
 	case "zypper":
 		argv = []string{t.Path, "--non-interactive", "install"}
 	}
-	b.add(plan.Step{ID: "python", Title: "install the distribution's " + strings.Join(packages, ", "), Why: why, Root: true,
-		Run: &plan.Run{Argv: append(argv, packages...), Env: quiet(manager)}})
+	b.add(command("python", "install the distribution's "+strings.Join(packages, ", "), why, append(argv, packages...)))
 }

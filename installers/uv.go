@@ -26,8 +26,8 @@ func (u uv) bring(b *builder) (string, bool) {
 		return "uv", true
 	}
 	if b.src.offline && b.tools == "" {
-		b.add(plan.Step{ID: plan.BringsUV, Title: "bring uv", Why: "there is none, and without a network it cannot be fetched",
-			Manual: &plan.Manual{Text: "put uv on PATH: one file, the same on every Linux of this architecture; or use the folder that `envfix lock bundle` writes, which holds it: `--bundle DIR`"}})
+		b.add(byHand(plan.BringsUV, "bring uv", "there is none, and without a network it cannot be fetched",
+			"put uv on PATH: one file, the same on every Linux of this architecture; or use the folder that `envfix lock bundle` writes, which holds it: `--bundle DIR`"))
 		return "", false
 	}
 	python, ok := anyPython(b.h)
@@ -39,12 +39,8 @@ func (u uv) bring(b *builder) (string, bool) {
 	}
 	b.bringVenv(python)
 	dir := "{tools}/uv"
-	b.add(plan.Step{
-		ID:    "tools",
-		Title: "make a place for uv",
-		Why:   "there is no uv; installing is about four times faster with it (`--manager pip` declines)",
-		Run:   &plan.Run{Argv: []string{python.Path, "-m", "venv", dir}, Env: map[string]string{}},
-	})
+	b.add(running("tools", "make a place for uv", "there is no uv; installing is about four times faster with it (`--manager pip` declines)",
+		&plan.Run{Argv: []string{python.Path, "-m", "venv", dir}, Env: map[string]string{}}))
 	what, bytes := []string{"uv"}, int64(uvBytes)
 	if b.tools != "" {
 		what, bytes = []string{"--find-links", b.bundle, "--require-hashes", "-r", b.tools}, 0
@@ -64,8 +60,8 @@ func (u uv) fetched(b *builder) string {
 		Why: "there is neither uv nor a Python; one program, for envfix alone, checked by the index's hash", Bytes: uvBytes, Disk: 2 * uvBytes,
 		Run: run("--default-index", from, "uv", "{tools}/uv")})
 	if b.t.Unpack {
-		b.add(plan.Step{ID: "python", Title: "unpack the distribution's Python beside", Why: "there is none, and uv's own is out of reach; nothing of the system changes",
-			Run: run("python", "{tools}/python")})
+		b.add(running("python", "unpack the distribution's Python beside", "there is none, and uv's own is out of reach; nothing of the system changes",
+			run("python", "{tools}/python")))
 	}
 	return "{tools}/uv/bin/uv"
 }
@@ -94,12 +90,9 @@ func (u uv) forget(b *builder, exe string, packages []string) {
 		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
 		return
 	}
-	b.add(plan.Step{
-		ID:    "fetch-again",
-		Title: "have uv forget its copy of " + strings.Join(names, ", "),
-		Why:   "its files are those of the environment, by hard links, and broken as they are",
-		Run:   &plan.Run{Argv: append(u.command(b, exe, "cache", "clean"), names...), Env: b.src.environment(u)},
-	})
+	b.add(running("fetch-again", "have uv forget its copy of "+strings.Join(names, ", "),
+		"its files are those of the environment, by hard links, and broken as they are",
+		&plan.Run{Argv: append(u.command(b, exe, "cache", "clean"), names...), Env: b.src.environment(u)}))
 }
 
 func (u uv) begin(b *builder, exe string) []string {

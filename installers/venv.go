@@ -104,7 +104,7 @@ func (b *builder) environment(tool wheelTool) (exe string, ok bool) {
 	}
 	if !b.t.InPlace || !b.inEnvironment("venv", "conda") {
 		run := tool.create(b, exe)
-		b.add(plan.Step{ID: "venv", Title: "make a virtual environment with Python " + b.choice.Python, Why: b.aside(), Run: run})
+		b.add(running("venv", "make a virtual environment with Python "+b.choice.Python, b.aside(), run))
 	}
 	return exe, true
 }
@@ -221,8 +221,7 @@ func (b *builder) held() (args []string) {
 			continue
 		}
 		path := gen + "/envfix-" + f.id + ".txt"
-		b.add(plan.Step{ID: f.id, Title: "write down what the packages are held to", Why: "what uv found before this plan was made is what is installed",
-			Write: &plan.Write{Path: path, Mode: 0o644, Content: strings.Join(f.lines, "\n") + "\n"}})
+		b.add(written(f.id, "write down what the packages are held to", "what uv found before this plan was made is what is installed", path, f.lines...))
 		args = append(args, f.flag, path)
 	}
 	return args
