@@ -3,6 +3,7 @@ package ui
 import (
 	_ "embed"
 	"fmt"
+	"html/template"
 	"maps"
 	"slices"
 	"strings"
@@ -16,48 +17,41 @@ import (
 //go:embed history.html
 var historyHTML string
 
-// A Past is what was done to an environment, for its page.
-type Past struct {
-	Env, Logs, Back string     // Back is an environment to go back to; "" none
-	Day             string     // on which the page was made
-	Rows            []PastRow  // the oldest first
-	Envs            []PastEnvs // that are here, the oldest first
-}
-
-// A PastRow is one thing that was done.
-type PastRow struct {
-	When, Took        string
-	What, State, Note string // apply, rollback, collect; done, failed, waiting, abandoned, cut off
-	Gen               string // the environment that it made, went to or removed; "" in place
-	Changes           []string
-}
-
-// Class is how a row's dot is drawn: filled where the environment in use is another one
-// from then on.
-func (r PastRow) Class() string {
-	if r.What == "collect" {
-		return "collect"
-	}
-	word, _, _ := strings.Cut(r.State, " ")
-	return word
-}
-
-// PastEnvs is an environment that is here.
-type PastEnvs struct {
-	Gen, Holds, When, Proven string
-	Current                  bool
-}
-
 // HistoryPage is one page of HTML with an environment's past. It loads nothing from
 // anywhere and holds no script; text from outside is escaped and cleaned.
 func HistoryPage(h apply.History, day string) ([]byte, error) {
-	return pastPage(pastOf(h, day))
+	type row struct {
+		apply.Event
+		Changes []string
+	}
+	page := struct {
+		apply.History
+		Day, Back string // Back is an environment to go back to; "" none
+		Rows      []row  // the newest first
+	}{History: h, Day: day}
+	gens := map[string]apply.Generation{}
+	for _, g := range h.Generations {
+		gens[g.ID] = g
+		page.Back = say.Either(g.ID == h.Current, page.Back, g.ID)
+	}
+	use := "" // what was there before envfix has no packages to compare
+	for _, ev := range h.Events {
+		r := row{Event: ev}
+		if ev.State == "done" && ev.What != "collect" {
+			r.Changes = packageChanges(gens[use], gens[ev.Gen])
+			use = ev.Gen
+		}
+		page.Rows = append(page.Rows, r)
+	}
+	slices.Reverse(page.Rows)
+	return reportPage(historyHTML, template.FuncMap{"moment": moment, "took": took, "note": eventNote, "class": class, "held": heldWords, "proven": provenWords}, page)
 }
 
-func pastPage(p Past) ([]byte, error) {
-	p.Rows = slices.Clone(p.Rows)
-	slices.Reverse(p.Rows)
-	return reportPage(historyHTML, nil, p)
+// class is how an event's dot is drawn: filled where the environment in use is another one
+// from then on.
+func class(ev apply.Event) string {
+	word, _, _ := strings.Cut(say.Either(ev.What == "collect", ev.What, ev.State), " ")
+	return word
 }
 
 // History tells what envfix did to an environment, the oldest first.
@@ -105,33 +99,6 @@ func trimmed(text string) string {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return b.String()
-}
-
-// pastOf is what the journal says, for its page that is made on a day.
-func pastOf(h apply.History, day string) Past {
-	p := Past{Env: h.Env, Logs: h.Logs, Day: day}
-	gens := map[string]apply.Generation{}
-	for _, g := range h.Generations {
-		gens[g.ID] = g
-		e := PastEnvs{Gen: g.ID, When: moment(g.Created), Current: g.ID == h.Current, Holds: heldWords(g), Proven: provenWords(g)}
-		p.Envs = append(p.Envs, e)
-		if !e.Current {
-			p.Back = g.ID
-		}
-	}
-	use := "" // what was there before envfix has no packages to compare
-	for _, ev := range h.Events {
-		r := PastRow{When: moment(ev.Time), Took: took(ev), What: ev.What, State: ev.State, Gen: ev.Gen, Note: eventNote(ev)}
-		if ev.Step != "" {
-			r.Note = strings.TrimPrefix(r.Note+" (at step "+ev.Step+")", " ")
-		}
-		if ev.State == "done" && ev.What != "collect" {
-			r.Changes = packageChanges(gens[use], gens[ev.Gen])
-			use = ev.Gen
-		}
-		p.Rows = append(p.Rows, r)
-	}
-	return p
 }
 
 // moment is a time of the journal for people: 2026-11-21 10:20:30, UTC.
