@@ -146,6 +146,7 @@ func (f planFlags) loop(q planning.Question, described bool) (*propose.Loop, err
 		}
 	}
 	askMatrix(l, q)
+	l.Own = f.wish.Parts
 	for _, u := range f.wish.Undeclared { // what is added decides of no build
 		if f.target.Closure && len(u.Ask) > 0 && (l.Framework(u.Ask[0].Name) || l.Framework(u.Ask[0].Name+"-gpu")) {
 			l.Plain = xslices.Add(l.Plain, u.Ask[0].Name)

@@ -14,6 +14,7 @@ import (
 	"envfix/internal/modules"
 	"envfix/internal/pyproject"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // A Module is one that a project imports and that is neither its own nor Python's.
@@ -22,6 +23,7 @@ type Module struct {
 	Distributions []string // that bring it, the likeliest first; none: not known
 	At            string   // the first file that imports it
 	Use           Use
+	Parts         []string // what of it is imported in any case, each by its whole name
 }
 
 // A Use says for what a module is imported, the weightiest last.
@@ -47,7 +49,7 @@ var asideFile = lazy.Regexp(`(?i)(^|/)((unit_?|integration_?)?tests?|testing|exa
 
 // Of are the modules that the sources below a folder import, by name.
 func Of(fsys fs.FS) []Module {
-	s := sources{files: map[string]bool{}, dirs: map[string]bool{}, roots: map[string]bool{}, found: map[string]*Module{}}
+	s := sources{files: map[string]bool{}, dirs: map[string]bool{}, roots: map[string]bool{}, inner: map[string]bool{}, found: map[string]*Module{}}
 	s.list(fsys)
 	for _, name := range s.order {
 		s.read(fsys, name)
@@ -61,6 +63,7 @@ type sources struct {
 	files map[string]bool // path of each
 	dirs  map[string]bool // folders with such files below them
 	roots map[string]bool // modules of folders that are no packages: somebody puts those on sys.path
+	inner map[string]bool // modules of packages: somebody may put those on it as well
 	found map[string]*Module
 }
 
@@ -103,7 +106,9 @@ func (s *sources) nameRoots() {
 		if module == "__init__" {
 			dir, module = path.Split(path.Clean(dir))
 		}
-		if !s.files[dir+"__init__.py"] {
+		if s.files[dir+"__init__.py"] {
+			s.inner[module] = true
+		} else {
 			s.roots[module] = true
 		}
 	}
@@ -114,7 +119,7 @@ func (s *sources) nameRoots() {
 func (s *sources) own(file, module string, known bool) bool {
 	top, rest, _ := strings.Cut(module, ".")
 	next, _, _ := strings.Cut(rest, ".")
-	if s.roots[top] {
+	if s.roots[top] || !known && s.inner[top] {
 		return true
 	}
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
@@ -149,6 +154,9 @@ func (s *sources) read(fsys fs.FS, name string) {
 		}
 		if m := s.found[module]; m == nil || use > m.Use {
 			s.found[module] = &Module{Name: module, Distributions: brought, At: name, Use: use}
+		}
+		if use == Needed {
+			s.found[module].Parts = xslices.Add(s.found[module].Parts, i.Module)
 		}
 	}
 }

@@ -33,6 +33,10 @@ func TestOf(t *testing.T) {
 		"recipes/linked.py":                 {Data: []byte("../lib/linked.py"), Mode: fs.ModeSymlink},
 		"recipes/linked_folder":             {Data: []byte("../lib"), Mode: fs.ModeSymlink},
 		"notes.txt":                         file("import never"),
+		"core/__init__.py":                  file(""),
+		"core/stereo.py":                    file("import stereo_data"), // sys.path.append("core")
+		"core/stereo_data.py":               file(""),
+		"core/yaml.py":                      file(""), // what is known is installed, whatever lies in a package
 	}
 	got := text.Each(Of(fsys), func(m Module) string { return fmt.Sprintf("%s %v %s %d", m.Name, m.Distributions, m.At, m.Use) })
 	want := []string{"accelerate [accelerate] accelerate/configs.py 2", "apex [] main.py 0", "google.protobuf [protobuf] main.py 2", "numpy [numpy] main.py 2",
@@ -40,5 +44,17 @@ func TestOf(t *testing.T) {
 		"yaml [pyyaml] main.py 2"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What of a package is imported in any case is told by its whole name: a release may have it no
+// more.
+func TestParts(t *testing.T) {
+	fsys := fstest.MapFS{
+		"main.py":       file("import torch.nn as nn\nfrom torch._six import inf\ntry:\n    from torch.gone import x\nexcept ImportError: pass\n"),
+		"tests/test.py": file("from torch.only import tested"),
+	}
+	if got := fmt.Sprint(Of(fsys)[0].Parts); got != "[torch.nn torch._six.inf]" {
+		t.Error(got)
 	}
 }

@@ -45,6 +45,7 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 		if slices.Contains(own, likeNamed(m)) { // package_dir may give its folders that name
 			continue
 		}
+		w.Parts = append(w.Parts, m.Parts...)
 		by, named := bringer(m, asked)
 		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded})
 		if named {
@@ -95,10 +96,7 @@ func bringer(m closure.Module, asked []pep508.Requirement) (name string, named b
 
 // likeNamed is the package that is called as a module is: it counts where the project asks
 // for it, and is no guess then.
-func likeNamed(m closure.Module) string {
-	top, _, _ := strings.Cut(m.Name, ".")
-	return machine.NormalName(top)
-}
+func likeNamed(m closure.Module) string { return machine.NormalName(m.Name) }
 
 // elsewhereAsked are the packages that the extras of a project's files ask for, its files that
 // are not followed, and the lists that lie in its folders.

@@ -44,6 +44,7 @@ type Loop struct {
 	Found     []string                                // Pythons that are here, the first that are tried
 	Resolve   func(resolver.Request) *resolver.Choice // the matrix: what can be carried out; nil nothing
 	Removed   []matrix.Removed
+	Own       []string                 // the modules that the project's own sources import
 	Framework func(name string) bool   // a framework beside torch, of which the matrix chooses the build
 	Linked    func(name string) bool   // its wheels load beside some builds of torch alone
 	Wheels    func(name string) bool   // there are wheels under another name, or beside the index: its source is not all that there is
@@ -133,6 +134,7 @@ func (l *Loop) resolved(ctx context.Context, r resolver.Request) (*Answer, error
 // nothing that goes together.
 func (l *Loop) from(ctx context.Context, base *Answer, r resolver.Request) (a *Answer, no *refusal, err error) {
 	l.leave(ctx, base, r)
+	l.heed(base, r, &Source{Name: "the project", Version: "itself", Imports: l.Own})
 	var first *Answer
 	pythons := l.pythons(ctx, base, r)
 	strict := min(len(pythons), 3) // what has a wheel for another Python is not built, as long as that one may do

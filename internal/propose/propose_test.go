@@ -439,6 +439,12 @@ func TestRemovedModules(t *testing.T) {
 	if len(a.Limits) > 0 || !strings.Contains(strings.Join(a.Said, "\n"), "older 1.0 imports what torch has no more since 2.0, and none before it runs here") {
 		t.Errorf("limits %q: %q", a.Limits, a.Said)
 	}
+	l = asks(t, files{})
+	l.Own = []string{"torch.nn", "torch._six.inf"} // the project's sources
+	a = propose(t, l, request(t, "torch"))
+	if !slices.Contains(a.Limits, "torch<2.0") || !slices.Contains(a.Said, "the project itself imports what torch has no more since 2.0: torch<2.0") {
+		t.Errorf("limits %q: %q", a.Limits, a.Said)
+	}
 }
 
 // What the project's own lock holds is held, as far as it runs here: torch's build only
