@@ -82,6 +82,8 @@ func TestFollow(t *testing.T) {
 			"torch", "requirements.txt", "README.md:4 installs what nothing that is followed asks for: flash-attn"},
 		{"nothing but sources", map[string]string{"train.py": "import torch, tqdm\n", "eval.py": "import torch\ntry:\n    import rich\nexcept ImportError:\n    rich = None\n"},
 			"tqdm", "what its sources import: no file says what it asks for", ""},
+		{"what a part of torch opens", map[string]string{"train.py": "import torch\nfrom torch.utils.tensorboard import SummaryWriter\n"},
+			"tensorboard", "what its sources import: no file says what it asks for", ""},
 		{"sources, and what conda installs", map[string]string{"train.py": "import torch, tqdm\n", "README.md": "```\nconda install pytorch==2.0.1 -c pytorch\n```\n"},
 			"tqdm torch", "what its sources import: no file says what it asks for, README.md:2 (conda install pytorch==2.0.1 -c pytorch)", ""},
 		{"sources, and a line for a tool", map[string]string{"train.py": "import torch, tqdm\n", "README.md": "```\npip install pre-commit\n```\n"},

@@ -6,6 +6,7 @@ row NAME<=VERSION of the last that was read and brings it."""
 import csv, os, re, sys
 
 PLAIN = {'bin', 'nvidia', 'tests', 'test', 'testing', 'docs', 'doc', 'examples', 'example', 'scripts', 'tools', 'benchmarks', 'benchmark', 'src', 'utils', 'build', 'config', 'data', 'models', 'samples'}
+OPENS = {'tensorboard': {'torch.utils.tensorboard'}}  # modules of others that import it, and whose own distribution does not require it
 HEAD = '# Which modules distributions bring, by the files that their wheels list. Written by internal/maintain/modules/harvest.py, not by hand.\n'
 
 def modules(record):
@@ -38,7 +39,7 @@ def main():
     for name, versions in read.items():
         seen = set()
         for version in sorted(versions, key=lambda v: [int(n) for n in re.findall(r'\d+', v)], reverse=True):
-            new = versions[version] - seen - (shared if seen else set())  # an old wheel brought the whole of what is shared today
+            new = (versions[version] | OPENS.get(name, set())) - seen - (shared if seen else set())  # an old wheel brought the whole of what is shared today
             if new: out.append(f"{name}{'<=' if seen else '=='}{version}\t{' '.join(sorted(new))}")
             seen |= new
     with open(target, 'w', encoding='utf-8') as f: f.write(HEAD + ''.join(row + '\n' for row in sorted(out)))
