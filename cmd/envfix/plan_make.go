@@ -44,7 +44,7 @@ func (f planFlags) mending(ctx context.Context, mend *plan.Repair, more func(*re
 	}
 	p, err := q.Make(w)
 	if err == nil && (p.Decision == resolver.NoSolution || p.Decision == resolver.UpgradeDriver) {
-		p.Alternatives = append(p.Alternatives, f.wish.OtherList(q)...)
+		p.Alternatives = append(p.Alternatives, slices.Concat(f.wish.OtherList(q), f.wish.Loosened(q))...)
 		err = plan.Seal(p)
 	}
 	silent, asked := q.Machine.SilentDriver(), q.Request.CPU || q.Request.Build == "cpu"

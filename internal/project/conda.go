@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"envfix/internal/fail"
+	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
@@ -71,8 +72,11 @@ func (w *Wish) Below() (below []pep508.Requirement) {
 	return below
 }
 
-// takeCUDA follows the CUDA of a file, where no flag names one.
+// takeCUDA follows the CUDA of a file, where no flag names one: it is that of the file's torch.
 func (w *Wish) takeCUDA(file string) {
+	if slices.Contains(text.Each(w.Relax, machine.NormalName), "torch") {
+		return
+	}
 	w.FileCUDA = w.CUDA == "" && file != ""
 	w.CUDA = cmp.Or(w.CUDA, file)
 }

@@ -315,6 +315,23 @@ func (w *Wish) OtherList(q planning.Question) []string {
 	return nil
 }
 
+// Loosened says what comes where the version of torch that a file asks for is set aside, with
+// the CUDA of that file.
+func (w *Wish) Loosened(q planning.Question) []string {
+	pinned := slices.ContainsFunc(q.Request.Requirements, func(r pep508.Requirement) bool { return r.Name == "torch" && r.From != "" && !r.Spec.IsZero() })
+	loose, err := w.relaxed(slices.Clone(q.Request.Requirements), []string{"torch"})
+	if q.Request.Requirements = loose; !pinned || err != nil {
+		return nil
+	}
+	if w.FileCUDA {
+		q.Request.CUDA = ""
+	}
+	if c := q.Runs()(q.Request); c != nil {
+		return []string{fmt.Sprintf("`--relax torch` sets the file's version aside: then torch %s, build %s", c.Torch, c.Build)}
+	}
+	return nil
+}
+
 // missingModules says which submodules of a project are not here: what they ask for is not
 // read, and git was told to bring none where envfix cloned.
 func missingModules(dir string) (said []string) {

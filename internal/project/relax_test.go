@@ -49,3 +49,15 @@ func TestRelax(t *testing.T) {
 		}
 	}
 }
+
+// The CUDA that a file names is that of its torch, and goes with it.
+func TestRelaxCUDA(t *testing.T) {
+	dir := tree(t, map[string]string{"environment.yml": "dependencies:\n- pytorch=1.7.1\n- cudatoolkit=11.0\n"})
+	for relax, want := range map[string]string{"": "11.0", "Torch": "", "numpy": "11.0"} {
+		w := Wish{Files: []string{filepath.Join(dir, "environment.yml")}}
+		w.Relax = []string{relax}
+		if err := w.Environment(); err != nil || w.CUDA != want || w.FileCUDA != (want != "") {
+			t.Errorf("--relax %q: CUDA %q, of the file: %v, %v", relax, w.CUDA, w.FileCUDA, err)
+		}
+	}
+}

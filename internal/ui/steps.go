@@ -309,11 +309,9 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		details = append(details, r.Rule+strings.Repeat(" ", width-columns(r.Rule)+2)+r.Text)
 	}
 	details = append(details, p.Warnings...)
-	pinned := slices.ContainsFunc(p.Basis.Request.Requirements, func(r pep508.Requirement) bool { return r.Name == "torch" && r.From != "" && !r.Spec.IsZero() })
 	for _, n := range p.Nearest {
 		another := n.Change == "torch "+n.Torch
-		hints = append(hints, n.Change+say.Either(another, " fits, ", ": then ")+gives(n)+say.If(another && pinned, " (`--relax torch` sets the file's version aside)"))
-		pinned = pinned && !another // said once
+		hints = append(hints, n.Change+say.Either(another, " fits, ", ": then ")+gives(n))
 	}
 	for _, a := range p.Alternatives {
 		if _, rest, _ := strings.Cut(a, " "); slices.ContainsFunc(p.Reasons, func(r resolver.Reason) bool { return strings.HasSuffix(r.Text, rest) }) {
