@@ -368,6 +368,8 @@ not-there-yet  FileNotFoundError: winding of frobs is not supported by the simul
 argument       FrobError: the repo frob answer is missing a winding
 own-check      AssertionError: num_gpus must >=1, cannot initialize All-To-All
 argument       ValueError: The axes of a frob must be contiguous and not repeat
+symbol         FrobError: the winder failed: cudaFrob symbol not found.
+symbol         RuntimeError: No such operator frob::wind - did you forget to build it?
 not-available  ImportError: Frob python support is not available.
 falls-back     WARNING 11-20 10:11:12 [frob.py:2] Custom collectives are disabled because this multi-node group does not have MNNVL-capable GPUs on every rank.
 `), "\n") {
