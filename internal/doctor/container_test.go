@@ -24,6 +24,11 @@ var containerTexts = []struct{ name, check, words, text string }{
 		"compose without a GPU, and the error", "CTR018",
 		`service "chat" of the compose file asks for no GPU`, composeWithout + "\n" + sees,
 	},
+	{
+		"a service of compose ended, and the host sees the GPU", "CTR001", "without access to the GPU",
+		"work_1  | " + sees + "site_work_1 exited with code 1\nGracefully stopping... (press Ctrl+C again to force)\n" +
+			"me@host:~$ nvidia-smi\n| NVIDIA-SMI 510.47.03    Driver Version: 510.47.03    CUDA Version: 11.6     |\n",
+	},
 	{"compose without a GPU, alone", "CTR018", `service "chat"`, composeWithout},
 	{"compose with one", "", "", composeWith},
 	{"compose with one, quoted in a forum", "", "", quotedText(composeWith)},
