@@ -11,11 +11,6 @@ import (
 // mostProcesses bounds what is watched of a job that forks without end.
 const mostProcesses = 1024
 
-// commandLine is a process's command, cleaned, short and without credentials.
-func commandLine(p proc.Process, secrets []string) string {
-	return text.Clip(strings.TrimSpace(strings.Join(text.RedactArgv(p.Args(), secrets...), " ")), 160)
-}
-
 // libTorch says which libtorch a process has mapped: cuda, hip, cpu or "".
 func libTorch(p proc.Process) (kind string) {
 	if args := p.Args(); len(args) > 1 && strings.Contains(args[1], "/torch/_inductor/compile_worker/") {
@@ -77,9 +72,7 @@ func parseMounts(b []byte) (out []mount) {
 }
 
 // unescape undoes the octal escapes of mountinfo.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
 
 func onNetwork(path string, mounts []mount) string {
 	for _, m := range mounts {

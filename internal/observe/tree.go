@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"envfix/internal/observe/verdict"
@@ -122,10 +123,10 @@ func (w *watcher) add(pid int) {
 	w.procs[pid], w.pages = p, 0
 }
 
-// rename takes a process's name, and with it the command.
+// rename takes a process's name, and with it the command: cleaned, short and without credentials.
 func (p *watched) rename(name []byte, secrets []string) {
 	p.rawName = string(name)
-	p.Name, p.Command = text.Clip(p.rawName, 40), commandLine(proc.Self.Of(p.PID), secrets)
+	p.Name, p.Command = text.Clip(p.rawName, 40), text.Clip(strings.TrimSpace(strings.Join(text.RedactArgv(proc.Self.Of(p.PID).Args(), secrets...), " ")), 160)
 }
 
 // owner is the name of the user of a process's folder.

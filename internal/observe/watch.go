@@ -118,7 +118,8 @@ func (w *Watch) take(l nvmlchild.SampleLine, f *verdict.Frame) {
 // findProcesses adds who is on a GPU, this user's probes, and Pythons that have
 // PyTorch.
 func (w *Watch) findProcesses() {
-	w.w.forget()
+	maps.DeleteFunc(w.w.procs, func(_ int, p *watched) bool { return p.gone }) // this watch never ends
+	w.w.order = slices.DeleteFunc(w.w.order, func(pid int) bool { return w.w.procs[pid] == nil })
 	for _, r := range w.gpus.latest {
 		for _, p := range r.Procs {
 			w.w.add(int(p[0]))

@@ -3,7 +3,6 @@ package observe
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,12 +63,6 @@ func newWatcher(root int, own bool, l *lane, env []string) *watcher {
 	w.mounts = parseMounts([]byte(proc.Self.Of(root).Read("mountinfo")))
 	w.tree(true)
 	return w
-}
-
-// forget drops the processes that have ended, for a watch that never ends.
-func (w *watcher) forget() {
-	maps.DeleteFunc(w.procs, func(_ int, p *watched) bool { return p.gone })
-	w.order = slices.DeleteFunc(w.order, func(pid int) bool { return w.procs[pid] == nil })
 }
 
 // delay is how long the main thread was ready and waited for a CPU: the second

@@ -123,10 +123,8 @@ def owner(f):  # the class in which a method stands
 
 def whole(f):
     module, qual = f.f_globals.get("__name__") or "", name(f.f_code)
-    if READABLE and f.f_code.co_varnames[:1] == ("self",) and L["fetching"]:  # a model's frames hold much, and reading them keeps it
-        own = type(f.f_locals.get("self"))
-        if f.f_code.co_name in ("__call__", "forward", "apply"):
-            qual = "%s.%s" % (own.__name__, f.f_code.co_name)  # each step of a chain has the same method
+    if READABLE and f.f_code.co_name in ("__call__", "forward", "apply") and f.f_code.co_varnames[:1] == ("self",) and L["fetching"]:
+        qual = "%s.%s" % (type(f.f_locals.get("self")).__name__, f.f_code.co_name)  # each step of a chain has it; a model's frames hold much, and reading keeps it
     return ".".join(module.split(".")[:2]) + "." + qual
 
 def frames():
@@ -206,8 +204,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         part = "data"
     if part in ("", "python") and own:
         part = meant(stack, known) or part
-    part = "gc" if collects else part
-    return (part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
+    return ("gc" if collects else part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
 
 def lines(stack, known):  # of the job's own, from inside out to the loop
     for g in [g for g, k in zip(stack, known) if k[0]][:3]:
@@ -333,8 +330,7 @@ def child():
     on_gc in gc.callbacks and gc.callbacks.remove(on_gc)
 
 def end():
-    on = L["on"]
-    L["on"] = False
+    on, L["on"] = L["on"], False
     stop()
     on_gc in gc.callbacks and gc.callbacks.remove(on_gc)
     on and L["looks"] and tell()

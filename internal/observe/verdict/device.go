@@ -75,8 +75,7 @@ func cudaUnusable(f *facts) *Finding {
 const betweenThem = "`envfix doctor` says what is wrong between PyTorch and the GPU"
 
 // computedOnCPU reports whether a torch for CUDA did work, and no GPU was touched.
-func computedOnCPU(f *facts) bool {
-	p := f.probe()
+func computedOnCPU(f *facts, p *Probe) bool {
 	return f.crash() == nil && (p.CUDA != "" || f.lead.Torch == "cuda") && !f.touchedGPU() && len(f.used) == 0 && (p.Page.Batches > 0 || f.lead.CPU > 10)
 }
 
@@ -97,7 +96,7 @@ func modelOnCPU(f *facts) *Finding {
 	case all > 0 && cpu == all && p.CUDA != "":
 		x.Evidence["parameters"], x.Evidence["parameters_on_cpu"] = all, cpu
 		x.Text = fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index)
-	case all == 0 && computedOnCPU(f):
+	case all == 0 && computedOnCPU(f, p):
 		x.Confidence = medium
 		x.Evidence["cpu_s"] = round(f.lead.CPU)
 		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))
