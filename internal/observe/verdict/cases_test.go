@@ -127,6 +127,21 @@ var elsewhere = []ruleCase{
 		w := lead(t).Where
 		w.Top = append(w.Top, Spot{At: "t.py:21", Func: "update_ema", Part: "between", N: w.Seen / 4}, Spot{At: "t.py:29", Func: "train", Part: "forward", N: w.Seen / 2})
 	}, "python_bound no_gpu", []string{"45 % of the time", "copy.deepcopy (t.py:19)"}},
+	{"makes its input from lists, and collects their garbage", func(t *Trace) {
+		onCPU(t)
+		looked(t, "data", 0.22, Spot{At: "t.py:43", Call: "torch.tensor"})
+		w := lead(t).Where
+		for part, n := range map[string]int{"python": w.Seen * 16 / 100, "gc": w.Seen * 15 / 100} {
+			w.Parts[part], w.Parts["forward"] = n, w.Parts["forward"]-n
+			w.Top = append(w.Top, Spot{At: "t.py:42", Func: "<listcomp>", Part: part, N: n})
+		}
+	}, "loader_bound no_gpu", []string{"53 % of the time the loop fetches its input: torch.tensor (t.py:43), <listcomp> (t.py:42)"}},
+	{"computes far from the line that makes its input", func(t *Trace) {
+		onCPU(t)
+		looked(t, "data", 0.15, Spot{At: "t.py:43", Call: "torch.tensor"})
+		w := lead(t).Where
+		w.Parts["python"], w.Top = w.Seen*15/100, append(w.Top, Spot{At: "t.py:30", Func: "f", Part: "python", N: w.Seen * 15 / 100}, Spot{At: "u.py:42", Part: "python"})
+	}, "no_gpu", nil},
 	{"a loop that does a little of both", func(t *Trace) {
 		onCPU(t)
 		looked(t, "python", 0.15, Spot{At: "t.py:19", Func: "train", Call: "random.choices"})

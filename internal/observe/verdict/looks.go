@@ -2,8 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"envfix/internal/say"
@@ -32,7 +34,7 @@ var works = []work{
 		[]string{"DataLoader(…, pin_memory=True), and x.to(device, non_blocking=True)",
 			"send less: the types that the data has (uint8, bfloat16), and move what stays once, before the loop"}},
 	{"data", LoaderBound, 0.25, 1, "fetches its input", // itself, or waits for a thread, a process or a server of the job's own
-		[]string{"read ahead while the model trains: a Dataset and DataLoader(…, num_workers=…), or a longer queue and more that fill it"}},
+		[]string{"read ahead while the model trains, where no step changes what is read: a Dataset and DataLoader(…, num_workers=…), or a longer queue and more that fill it"}},
 	{"sync", SyncBound, 0.2, 0.9, "waits for the GPU to read a value back",
 		[]string{"read every tenth time only", "keep sums on the device: total += loss.detach()"}},
 	{"python", PythonBound, ownMuch, 1, "does work outside of PyTorch",
@@ -54,6 +56,7 @@ const (
 	launchMuch  = 0.40 // of the loop's time starts work, else that is not what the GPU waits for
 	ownMuch     = 0.20 // measured: 0 to 0.1 in loops that only train
 	crowded     = 0.3  // of the time the loop waited for a processor: there parts were seen smaller than they are (three jobs, measured)
+	closely     = 5    // lines
 	unsure      = 1.25 // times: a gain that so few looks leave as wide is not promised
 )
 
@@ -63,7 +66,7 @@ var aside = []string{"saving", "logging", "metrics", "evaluation", "python"}
 // looks are those at the loop of the leading process; nil where there were too few.
 func (f *facts) looks() *Where {
 	if w := f.probe().Where; w != nil && (w.Count >= looksEnough || w.collecting(f.perCPU()) > 0.5) && len(w.Parts) > 0 && w.Seen > 0 {
-		return w
+		return w.joined()
 	}
 	return nil
 }
@@ -184,8 +187,6 @@ func (f *facts) share(part string) float64 {
 	switch {
 	case part == "gc" && w.GC > 0:
 		return w.collecting(f.perCPU())
-	case part == "python":
-		return w.part(part) + w.along()
 	case part == "copy" && !f.idle.ok,
 		part == "between" && (f.probe().Page.Steps == 0 || w.part("forward") == 0 || w.part(part) < w.part("forward") || len(w.costly(w.Parts[part], part)) == 0):
 		return 0 // a model may be no module, and its loss as large; without steps all is one work
@@ -195,19 +196,34 @@ func (f *facts) share(part string) float64 {
 	return w.part(part)
 }
 
-// along is the share of tensors' work in functions of the job's own that do much that is
-// none, and no step of the training: an average of weights over a copy of the model.
-func (w *Where) along() float64 {
-	n := 0
-	for _, s := range w.Top {
+// joined counts as part of a work what belongs to it: tensors' work in a function of the job's own
+// that does much that is none, and no step of the training (an average of weights over a copy of
+// the model); Python, and its garbage, close above the line that makes an input of what it built.
+func (w *Where) joined() *Where {
+	out := *w
+	out.Top, out.Parts = slices.Clone(w.Top), maps.Clone(w.Parts)
+	for i, s := range w.Top {
 		same := func(least int, parts ...string) bool {
 			return slices.ContainsFunc(w.Top, func(o Spot) bool { return o.Func == s.Func && o.N >= least && slices.Contains(parts, o.Part) })
 		}
-		if s.Part == "between" && same(w.Seen/10, "python") && !same(0, launchParts[1:]...) {
-			n += s.N
+		switch {
+		case s.Part == "between" && same(w.Seen/10, "python") && !same(0, launchParts[1:]...):
+			out.Top[i].Part = "python"
+		case (s.Part == "python" || s.Part == "gc") && slices.ContainsFunc(w.Top, func(o Spot) bool { return o.Part == "data" && 10*o.N >= w.Seen && s.above(o) }):
+			out.Top[i].Part = "data"
 		}
+		out.Parts[s.Part] -= s.N
+		out.Parts[out.Top[i].Part] += s.N
 	}
-	return float64(n) / float64(w.Seen)
+	return &out
+}
+
+// above reports whether a place is a few lines above another one of the same file, or there.
+func (s Spot) above(o Spot) bool {
+	i, k := strings.LastIndexByte(s.At, ':')+1, strings.LastIndexByte(o.At, ':')+1
+	n, _ := strconv.Atoi(s.At[i:])
+	m, _ := strconv.Atoi(o.At[k:])
+	return s.At[:i] == o.At[:k] && n <= m && m-n <= closely
 }
 
 // fed bounds what reading ahead can bring: whoever fetches needs a processor. This
@@ -233,10 +249,10 @@ func producing(f *facts) (cores float64) {
 
 // parts are the parts of a step by the looks at the whole loop.
 func (b *Probe) parts() (out []Part) {
-	w := b.Where
-	if w == nil || b.Page.Warm == 0 || w.Count == 0 {
+	if b.Where == nil || b.Page.Warm == 0 || b.Where.Count == 0 || len(b.Where.Parts) == 0 {
 		return nil
 	}
+	w := b.Where.joined()
 	for _, name := range LoopParts {
 		if share := w.part(name); share > 0 {
 			out = append(out, Part{name, round(share * b.Page.Step / float64(b.Page.Warm))})
