@@ -44,6 +44,9 @@ func (s advice) finish(o *outcome) *Resolution {
 	if m := s.p.req.Manager; m == managers.Usual || m == "" && (o.Choice == nil || o.Choice.Channel == "pip") {
 		o.Alternatives, o.Warnings = text.Each(o.Alternatives, ofUV.Replace), text.Each(o.Warnings, ofUV.Replace)
 	}
+	if s.p.h.Platform.OS == "windows" {
+		o.Alternatives = text.Each(o.Alternatives, text.OnWindows)
+	}
 	return &o.Resolution
 }
 

@@ -8,6 +8,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
 
@@ -165,7 +166,7 @@ func (p person) render(way string) string {
 	way = p.installer(way)
 	switch {
 	case p.os == "windows":
-		way = onWindows(way)
+		way = text.OnWindows(way)
 		if unix().MatchString(way) {
 			return kept(way, unix())
 		}
@@ -227,20 +228,4 @@ func (p person) installer(way string) string {
 		way = strings.ReplaceAll(way, "`uv pip install ", "`uv pip install --python "+p.into+" ")
 	}
 	return way
-}
-
-var (
-	unsets   = lazy.Regexp("`unset ([A-Z_]+)`")
-	exports  = lazy.Regexp("`(?:export )?([A-Z_]{4,})=\"?([^`\" ]+)\"?`")
-	prefixed = lazy.Regexp("`([A-Z_]{4,})=(?:\"([^`\"]+)\"|([^` \"]+)) ([^`]+)`")
-	chained  = lazy.Regexp("(`[^`]*?) && ([^`]*`)")
-)
-
-// onWindows writes commands of a shell of Linux as those of PowerShell.
-func onWindows(way string) string {
-	way = unsets().ReplaceAllString(way, "`Remove-Item Env:$1`")
-	way = exports().ReplaceAllString(way, "`$$env:$1 = \"$2\"`")
-	way = prefixed().ReplaceAllString(way, "`$$env:$1 = \"$2$3\"; $4`")
-	way = chained().ReplaceAllString(way, "$1; $2") // PowerShell 5.1 has no &&
-	return strings.ReplaceAll(way, "`pip ", "`python -m pip ")
 }
