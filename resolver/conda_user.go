@@ -49,9 +49,7 @@ func (s chooser) besideConda(o *outcome) *outcome {
 	}
 	why := "no wheel serves what was asked for"
 	if o.q != nil {
-		if rs := o.q.why(); len(rs) > 0 {
-			why += " (" + rs[0].Text + ")"
-		}
+		why += say.With(" (", append(o.q.why(), Reason{})[0].Text, ")")
 	}
 	made.Reasons = append([]Reason{{Rule: "source", Text: fmt.Sprintf("%s, and %s: conda-forge does", why, seen)}}, made.Reasons...)
 	return made

@@ -184,10 +184,7 @@ func (q *attempt) nativeFrom(b *matrix.Build) version.Dotted {
 }
 
 func later(a, b version.Dotted) version.Dotted {
-	if a.Less(b) {
-		return b
-	}
-	return a
+	return say.Either(a.Less(b), b, a)
 }
 
 // jetpack names the JetPack generation of a Jetson as the vendor indexes do. L4T

@@ -60,10 +60,7 @@ func (q *attempt) pinnedBeside(b *matrix.Build) bool {
 
 // sameKind reports whether a build computes on what another one computes on.
 func sameKind(b, like *matrix.Build) bool {
-	if accelOf(like.Label) == cpu {
-		return b.Label == like.Label
-	}
-	return accelOf(b.Label) == accelOf(like.Label)
+	return accelOf(b.Label) == accelOf(like.Label) && (accelOf(like.Label) != cpu || b.Label == like.Label)
 }
 
 // lastForSystem says that PyTorch made no newer release for this system; "" it did.

@@ -129,12 +129,9 @@ func (s advice) changes() []change {
 	nightly := r.Channel != "nightly" && strings.Contains(torch, ".dev") && nightlyDay().MatchString(torch)
 	anyBuild := func(r *Request) { r.Build = "" }
 	onWindows := s.p.h.Platform.OS == "windows" && slices.Contains(s.askedNames(), "triton")
+	written, _ := xslices.Find(r.Requirements, func(q pep508.Requirement) bool { return q.Name == "triton" })
 	toWindows := func(r *Request) {
-		for i, q := range r.Requirements {
-			if q.Name == "triton" {
-				r.Requirements[i] = pep508.Requirement{Name: "triton-windows", Text: "triton-windows"}
-			}
-		}
+		r.Requirements = inPlaceOf(r.Requirements, written, pep508.Requirement{Name: "triton-windows", Text: "triton-windows"})
 	}
 	return []change{
 		{onWindows, "triton-windows in place of triton", toWindows},

@@ -178,12 +178,7 @@ func (q remarks) doubted(b *matrix.Build) (matrix.ROCmTarget, bool) {
 // whyOlder says why the newest release of a package that was asked for is not the one that
 // is taken beside a build; "" it is.
 func (q remarks) whyOlder(e extension, b *matrix.Build) string {
-	if e.row == nil {
-		return ""
-	}
-	newer := xslices.Filter(q.a.p.wheels(e.name), func(w *matrix.Extension) bool { // newest first
-		return !w.Yanked && !w.Sdist && w.Version.Compare(e.row.Version) > 0 && q.a.p.cache.admits(e.req.Spec, w.Version)
-	})
+	newer := q.newerThan(e)
 	if len(newer) == 0 {
 		return ""
 	}
@@ -194,6 +189,13 @@ func (q remarks) whyOlder(e extension, b *matrix.Build) string {
 	return say.With(w.Version.String()+" ", q.a.packages().wheelRefusal(e.req, w, b), "")
 }
 
+// newerThan are the wheels of newer releases that were asked for, newest first.
+func (q remarks) newerThan(e extension) []*matrix.Extension {
+	return xslices.Filter(q.a.p.wheels(e.name), func(w *matrix.Extension) bool {
+		return e.row != nil && !w.Yanked && !w.Sdist && w.Version.Compare(e.row.Version) > 0 && q.a.p.cache.admits(e.req.Spec, w.Version)
+	})
+}
+
 // farBehind says aloud that a package falls back by more than three minor releases, or to
 // another major one, from the newest that was asked for.
 func (q remarks) farBehind(e extension, b *matrix.Build) []string {
@@ -202,10 +204,8 @@ func (q remarks) farBehind(e extension, b *matrix.Build) []string {
 		return nil
 	}
 	between := map[string]bool{}
-	for _, w := range q.a.p.wheels(e.name) {
-		if !w.Yanked && !w.Sdist && w.Version.Compare(e.row.Version) > 0 && q.a.p.cache.admits(e.req.Spec, w.Version) {
-			between[version.Minor(w.Version.String())] = true
-		}
+	for _, w := range q.newerThan(e) {
+		between[version.Minor(w.Version.String())] = true
 	}
 	delete(between, version.Minor(e.row.Version.String()))
 	if len(between) <= 3 {

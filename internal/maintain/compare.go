@@ -60,21 +60,14 @@ func Compare(ctx context.Context, before, after string, r Recorded) (*Comparison
 func otherFiles(before, after fs.FS) []string {
 	var names []string
 	for _, fsys := range []fs.FS{before, after} {
-		entries, err := fs.ReadDir(fsys, ".")
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			if !e.IsDir() && !matrix.Reads(e.Name()) && !slices.Contains([]string{".go", ".bin"}, filepath.Ext(e.Name())) && !slices.Contains(names, e.Name()) {
-				names = append(names, e.Name())
-			}
-		}
+		list, _ := fs.Glob(fsys, "*.*")
+		names = append(names, list...)
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(names, func(n string) bool {
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool {
 		a, errA := fs.ReadFile(before, n)
 		b, errB := fs.ReadFile(after, n)
-		return (errA == nil) == (errB == nil) && bytes.Equal(a, b)
+		return matrix.Reads(n) || slices.Contains([]string{".go", ".bin"}, filepath.Ext(n)) || (errA == nil) == (errB == nil) && bytes.Equal(a, b)
 	})
 }
 
