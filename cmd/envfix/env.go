@@ -35,7 +35,7 @@ func envAction(c *cli.Context) error {
 	}
 	m := matrixFor()
 	at := placeOf(c)
-	dir, bin, err := place.Environment(at.Dir)
+	dir, bin, err := standing(c.Context, at.Dir)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func execCommand() *cli.Command {
 			return fail.Wrong("`envfix exec` needs a command", "`envfix exec -- python`")
 		}
 		at := placeOf(c)
-		dir, bin, err := place.Environment(at.Dir)
+		dir, bin, err := standing(c.Context, at.Dir)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/place"
 	"envfix/internal/probe"
 	"envfix/internal/probe/gpu"
 	"envfix/internal/system"
@@ -132,6 +133,16 @@ func thisMachine(ctx context.Context, env string, use bool) machine.Machine {
 	o := probeOptions(env)
 	o.Use = use
 	return probe.Gather(ctx, o)
+}
+
+// standing is the environment that a name stands for; on a login node apply makes none
+// before its target is named.
+func standing(ctx context.Context, name string) (dir, bin string, err error) {
+	dir, bin, err = place.Environment(name)
+	if missing, ok := err.(*fail.Error); ok && thisMachine(ctx, name, false).Platform.Environment == machine.HPCLogin {
+		missing.Hints = []string{"this is a login node: `envfix apply --gpu NAME` makes it for the nodes that have that GPU"}
+	}
+	return dir, bin, err
 }
 
 // probeOptions say where to look for this machine and an environment.

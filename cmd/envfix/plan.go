@@ -42,6 +42,7 @@ type planView struct {
 	args                   []string // for the command that is named as the next one
 	here                   []string // for the one that makes the plan of a described machine come true on this one; nil none
 	kernel                 string   // the name for Jupyter; "" none
+	file                   string   // the script is written to it; "" it is printed
 }
 
 func planAction(c *cli.Context) error {
@@ -58,10 +59,8 @@ func planAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	path, out := c.String("out"), c.App.Writer
-	var script bytes.Buffer
-	if path != "" && (view.sh || view.ps1) {
-		out = &script
+	if path := c.String("out"); view.sh || view.ps1 {
+		view.file = path
 	} else if path != "" {
 		apply.NoteMade(p.ID)
 		b, err := plan.Encode(p)
@@ -77,14 +76,8 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	view.here, view.args = hereArgs(view.args, p), nextArgs(view.args, p)
-	if err := view.show(out, p); err != nil {
+	if err := view.show(c.App.Writer, p); err != nil {
 		return err
-	}
-	if out == &script {
-		if err := writeOut(path, script.Bytes(), 0o700); err != nil {
-			return err
-		}
-		fmt.Fprintf(stderr(), "envfix: wrote %s\n", ui.Clean(path))
 	}
 	if c.Bool("exit-code") && pending(p) {
 		return &fail.Error{Code: fail.Pending}
@@ -123,7 +116,16 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 		if b, err := plan.Encode(p); err == nil {
 			warnHidden(string(b))
 		}
-		return writeForm(w, text.Form("%s%s", write(p), ui.KernelScript(v.kernel, p.Interpreter(), v.ps1)), "`--json` has no such limit")
+		form := text.Form("%s%s", write(p), ui.KernelScript(v.kernel, p.Interpreter(), v.ps1))
+		var script bytes.Buffer
+		if err := writeForm(say.Either[io.Writer](v.file == "", w, &script), form, "`--json` has no such limit"); err != nil || v.file == "" {
+			return err
+		}
+		if err := writeOut(v.file, script.Bytes(), 0o700); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(stderr(), "envfix: wrote %s\n", ui.Clean(v.file))
+		return err
 	}
 	look := style(w)
 	look.Verbose = v.verbose

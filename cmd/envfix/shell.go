@@ -13,7 +13,7 @@ import (
 func shellCommand() *cli.Command {
 	return declared("shell", cmdline.Taking(0, func(c *cli.Context) error {
 		at := placeOf(c).Dir
-		if _, _, err := place.Environment(at); err != nil {
+		if _, _, err := standing(c.Context, at); err != nil {
 			return err
 		}
 		dir, err := filepath.Abs(at)

@@ -41,7 +41,7 @@ type verifyFlags struct {
 func verifyAction(c *cli.Context) error {
 	m := matrixFor()
 	f := verifyFlags{Place: placeOf(c), quick: c.Bool("quick"), gpus: c.Int("gpus"), json: c.Bool("json")}
-	dir, bin, err := place.Environment(f.Place.Dir)
+	dir, bin, err := standing(c.Context, f.Place.Dir)
 	if failed := (*fail.Error)(nil); c.Bool("static") && errors.As(err, &failed) {
 		failed.Host, _ = os.Hostname() // a node without one is a row of `envfix fleet report` too
 	}

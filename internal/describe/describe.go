@@ -46,6 +46,9 @@ var systems = map[string]string{
 	"win": "windows", "win64": "windows", "mac": "macos", "osx": "macos", "darwin": "macos", "mac os": "macos", "mac os x": "macos",
 }
 
+// distributions are the words for Linux, by ID of os-release, that name more than the system.
+var distributions = []string{"ubuntu", "debian", "fedora", "rhel", "rocky", "almalinux"}
+
 // overrideOS changes the system. What belongs to the other system (programs,
 // paths, the C library, and GPUs that are not named) goes with it.
 func (d Machine) overrideOS(h *machine.Machine) error {
@@ -54,12 +57,19 @@ func (d Machine) overrideOS(h *machine.Machine) error {
 	}
 	environment := machine.Bare
 	word := strings.ToLower(strings.TrimSpace(d.OS))
-	os := cmp.Or(systems[word], systems[strings.TrimRight(word, "0123456789. ")]) // its version decides nothing
-	switch os {
-	case "wsl2":
+	name := strings.TrimRight(word, "0123456789. ")
+	os := cmp.Or(systems[word], systems[name]) // its version decides nothing
+	switch {
+	case os == "wsl2":
 		os, environment = "linux", machine.WSL2
-	case "":
-		return BadValue("os", d.OS, "systems are linux, windows, macos and wsl2")
+	case slices.Contains(distributions, name):
+		if of := strings.TrimSpace(word[len(name):]); h.Platform.Distro != name || of != "" && of != h.Platform.DistroVersion {
+			elsewhere(h, "linux", environment)
+			h.Platform.Distro, h.Platform.DistroVersion = name, of
+		}
+		return nil
+	case os == "":
+		return BadValue("os", d.OS, "systems are linux (or a distribution, such as ubuntu24.04), windows, macos and wsl2")
 	}
 	if os != h.Platform.OS {
 		elsewhere(h, os, environment)

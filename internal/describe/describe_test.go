@@ -2,6 +2,7 @@ package describe
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,6 +28,9 @@ func TestWords(t *testing.T) {
 		{words: Machine{OS: "macOS 14.5"}, os: "macos"},
 		{words: Machine{OS: "Windows11"}, os: "windows"},
 		{words: Machine{OS: "WSL"}, os: "linux"},
+		{words: Machine{OS: "ubuntu22.04"}, os: "linux"},
+		{words: Machine{OS: "Rocky 9"}, os: "linux"},
+		{words: Machine{OS: "alpine"}, says: "systems are", wrong: true},
 		{words: Machine{OS: "beos"}, says: "systems are", wrong: true},
 		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "31.0.15.4633"}, os: "windows", driver: "546.33"},
 		{words: Machine{OS: "windows", GPUs: []string{"RTX 3060"}, Driver: "32.0.15.6094"}, os: "windows", driver: "560.94"},
@@ -63,6 +67,21 @@ func TestWords(t *testing.T) {
 		}
 		if c.driver != "" && (h.Driver == nil || h.Driver.Version.String() != c.driver) {
 			t.Errorf("%+v: driver %v, want %s", c.words, h.Driver, c.driver)
+		}
+	}
+}
+
+// A distribution that is another one than this machine's has none of its programs, and
+// its own Python.
+func TestDistribution(t *testing.T) {
+	here := machine.Machine{Platform: machine.Platform{OS: "linux", Arch: "x86_64", Distro: "debian", DistroVersion: "12", Kernel: "6.1"}, Pythons: make([]machine.Python, 1)}
+	for os, want := range map[string]string{"debian": "debian 12 6.1, 1", "Debian 12": "debian 12 6.1, 1", "ubuntu22.04": "ubuntu 22.04 , 0", "debian 13": "debian 13 , 0"} {
+		h := here
+		if err := (Machine{OS: os}).Override(&h); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%s %s %s, %d", h.Platform.Distro, h.Platform.DistroVersion, h.Platform.Kernel, len(h.Pythons)); got != want {
+			t.Errorf("--os %q: %s, want %s", os, got, want)
 		}
 	}
 }
