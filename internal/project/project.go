@@ -50,12 +50,8 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	t.Closure = t.Closure || silent || followed == "" && document.line.Torch() == "" // a line that installs some tool is no list
 	w.imports(dir, followed, t)
 	switch {
-	case silent && (len(listsBelow(dir)) > 0 || IsFile(filepath.Join(dir, "Pipfile")) ||
-		!slices.ContainsFunc(t.Imported, func(m plan.Imported) bool { return m.Package == "torch" })):
-		return nothingToFollow(dir)
-	case silent:
-		w.Read = "what its sources import: no file says what it asks for" + say.With(", ", w.pinned(document, document.packages(dir)), "")
-		return nil
+	case followed == "" && documented == "":
+		return w.sources(dir, t, document)
 	case followed == "":
 		w.Read = documented
 		return nil
@@ -65,6 +61,16 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	w.Read = strings.Replace(w.whatWasRead(dir, followed, documented), followed, followed+w.Extras, 1)
 	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), missingModules(dir))
 	return installs
+}
+
+// sources follows what a project's sources import, where no file says what it asks for, with
+// the torch that conda installs in its documents.
+func (w *Wish) sources(dir string, t *plan.Target, d installation) error {
+	if len(listsBelow(dir)) > 0 || IsFile(filepath.Join(dir, "Pipfile")) || !slices.ContainsFunc(t.Imported, func(m plan.Imported) bool { return m.Package == "torch" }) {
+		return nothingToFollow(dir)
+	}
+	w.Read = "what its sources import: no file says what it asks for" + say.With(", ", w.pinned(d, d.packages(dir)), "")
+	return nil
 }
 
 // Extras tells a folder from the extras of its project, as pip takes them: `.[dev]`.
@@ -111,55 +117,6 @@ func (w *Wish) followOwnLock(dir string) (followed string) {
 		return "pyproject.toml"
 	}
 	return FirstWish(dir)
-}
-
-// installProject has the project installed where it says how it is built, with what its
-// packaging requires beyond the list that is followed, as pip would.
-func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bool) error {
-	m, _ := managers.Find(w.Manager)
-	asked, err := Read(filepath.Join(dir, followed) + w.Extras)
-	if m.Project() || t.NoInstallProject || err != nil { // the error is reported where the request is read
-		return nil
-	}
-	whole := packaging(dir, "", asked)
-	side := strewn(dir)
-	switch {
-	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
-	case whole.Unversioned:
-		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
-	case !whole.Laid && len(side) > 0:
-		w.documented = append(w.documented, whole.Requirements...)
-		w.Said = append(w.Said, "the project itself is not installed: which of "+strings.Join(say.Few(side, 4, "%d more"), ", ")+
-			" it is nothing says, and setuptools builds none of several; from its own folder all of it is imported")
-	case whole.TorchBuild:
-		w.documented = append(w.documented, whole.Requirements...)
-		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
-			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
-	default:
-		w.documented = append(w.documented, whole.Requirements...)
-		t.Editable = cmp.Or(w.Home, dir)
-		t.Imported = append(t.Imported, ownPackages(dir)...)
-		if !elsewhere {
-			t.Editable, err = filepath.Abs(t.Editable)
-		}
-		return err
-	}
-	return nil
-}
-
-// packaging is what the packaging of a folder says together, without what is asked for already.
-func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
-	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
-		p, err := Read(filepath.Join(dir, name) + extras)
-		if err != nil {
-			continue
-		}
-		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
-		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
-		whole.Laid = whole.Laid || p.Laid
-		whole.Places, whole.Name = append(whole.Places, p.Places...), cmp.Or(whole.Name, p.Name)
-	}
-	return whole
 }
 
 // DemandsItself: a project of this manager says in its own file what conda's channels

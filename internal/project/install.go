@@ -1,0 +1,92 @@
+package project
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"envfix/internal/lazy"
+	"envfix/internal/managers"
+	"envfix/internal/pep508"
+	"envfix/internal/plan"
+	"envfix/internal/pyproject"
+	"envfix/internal/say"
+	"envfix/internal/xslices"
+)
+
+// installProject has the project installed where it says how it is built, with what its
+// packaging requires beyond the list that is followed, as pip would.
+func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bool) error {
+	m, _ := managers.Find(w.Manager)
+	asked, err := Read(filepath.Join(dir, followed) + w.Extras)
+	if m.Project() || t.NoInstallProject || err != nil { // the error is reported where the request is read
+		return nil
+	}
+	whole, side := packaging(dir, "", asked), strewn(dir)
+	switch {
+	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
+	case whole.Unversioned:
+		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
+	case !whole.Laid && len(side) > 1 && !slices.Contains(side, "src"):
+		w.documented = append(w.documented, whole.Requirements...)
+		w.Said = append(w.Said, "the project itself is not installed: which of "+strings.Join(say.Few(side, 4, "%d more"), ", ")+
+			" it is nothing says, and setuptools builds none of several; from its own folder all of it is imported")
+	case whole.TorchBuild:
+		w.documented = append(w.documented, whole.Requirements...)
+		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
+			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
+	default:
+		w.documented = append(w.documented, whole.Requirements...)
+		t.Editable = cmp.Or(w.Home, dir)
+		t.Imported = append(t.Imported, ownPackages(dir)...)
+		if !elsewhere {
+			t.Editable, err = filepath.Abs(t.Editable)
+		}
+		return err
+	}
+	return nil
+}
+
+// packaging is what the packaging of a folder says together, without what is asked for already.
+func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
+	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
+		p, err := Read(filepath.Join(dir, name) + extras)
+		if err != nil {
+			continue
+		}
+		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
+		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
+		whole.Places, whole.Name = append(whole.Places, p.Places...), cmp.Or(whole.Name, p.Name)
+		whole.Laid = whole.Laid || p.Laid
+	}
+	return whole
+}
+
+// leftOut are the folders and modules of a project's directory that setuptools packs for
+// nobody: DEFAULT_EXCLUDE of its finders for a flat layout (setuptools/discovery.py).
+var leftOut = lazy.Regexp(`(?i)^(ci|bin|docs?|documentation|manpages|news|changelog|tests?|unit_tests?|examples?|` +
+	`scripts?|tools|utils?|python|build|dist|v?env|requirements|benchmarks?|exercises?|tasks|fabfile|site_scons|setup|conftest|toxfile|noxfile|pavement|dodo|` +
+	`sconstruct|conanfile|manage|__.*)$`)
+
+// identifier is what can be imported.
+var identifier = lazy.Regexp(`^[A-Za-z]\w*$`)
+
+// strewn are the folders, else the modules, that lie side by side in a directory of which
+// setuptools is to find the packages by itself: it refuses to build more than one.
+func strewn(dir string) (side []string) {
+	entries, _ := os.ReadDir(dir) // it was listed before
+	for _, ends := range []string{"", ".py"} {
+		for _, e := range entries {
+			name, is := strings.CutSuffix(e.Name(), ends)
+			if is && e.IsDir() == (ends == "") && identifier().MatchString(name) && !leftOut().MatchString(name) {
+				side = append(side, name)
+			}
+		}
+		if len(side) > 0 || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "src" }) {
+			break
+		}
+	}
+	return side
+}
