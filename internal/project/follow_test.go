@@ -84,6 +84,8 @@ func TestFollow(t *testing.T) {
 			"tqdm", "what its sources import: no file says what it asks for", ""},
 		{"what a part of torch opens", map[string]string{"train.py": "import torch\nfrom torch.utils.tensorboard import SummaryWriter\n"},
 			"tensorboard", "what its sources import: no file says what it asks for", ""},
+		{"a setup.py that asks for nothing", map[string]string{"train.py": "import torch, tqdm\n", "setup.py": "from setuptools import setup\nsetup(name='x', packages=['x'], install_requires=[])\n"},
+			"setuptools tqdm", "setup.py", "setup.py asks for no package: what its sources import is asked for"},
 		{"sources, and what conda installs", map[string]string{"train.py": "import torch, tqdm\n", "README.md": "```\nconda install pytorch==2.0.1 -c pytorch\n```\n"},
 			"tqdm torch", "what its sources import: no file says what it asks for, README.md:2 (conda install pytorch==2.0.1 -c pytorch)", ""},
 		{"sources, and a line for a tool", map[string]string{"train.py": "import torch, tqdm\n", "README.md": "```\npip install pre-commit\n```\n"},

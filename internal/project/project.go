@@ -46,8 +46,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	document := installed(dir)
 	documented := w.followDocument(dir, followed, document)
 	installs := w.installProject(dir, followed, t, elsewhere)
-	silent := followed == "" && documented == ""                                     // what it imports is all that is known of it
-	t.Closure = t.Closure || silent || followed == "" && document.line.Torch() == "" // a line that installs some tool is no list
+	t.Closure = w.unlisted(dir, followed, documented != "" && document.line.Torch() != "") || t.Closure
 	w.imports(dir, followed, t)
 	switch {
 	case followed == "" && documented == "":
@@ -61,6 +60,16 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	w.Read = strings.Replace(w.whatWasRead(dir, followed, documented), followed, followed+w.Extras, 1)
 	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), missingModules(dir))
 	return installs
+}
+
+// unlisted reports whether nothing lists what a project needs, and so its sources are asked: a
+// line that installs some tool is no list, and neither is a setup.py without requirements.
+func (w *Wish) unlisted(dir, followed string, documented bool) bool {
+	if documented || DemandsItself(w.Manager) || followed != "" && !silentProject(dir, followed) {
+		return false
+	}
+	w.Said = append(w.Said, say.All(say.With("", followed, " asks for no package: what its sources import is asked for"))...)
+	return true
 }
 
 // sources follows what a project's sources import, where no file says what it asks for, with
