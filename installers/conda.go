@@ -50,7 +50,7 @@ func (c conda) steps(b *builder) error {
 		argv = append(argv, "--channel", channel)
 	}
 	argv = append(argv, "python="+b.choice.Python)
-	if len(b.t.Below)+len(b.t.Places)+len(inPlace(b.t)) > 0 {
+	if len(b.t.Below)+len(b.t.Places)+len(inPlace(b.t)) > 0 || b.t.WithPip {
 		argv = append(argv, "pip")
 	}
 	argv = append(argv, b.condaSpecs()...)

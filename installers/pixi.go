@@ -10,6 +10,7 @@ import (
 
 	"envfix/internal/plan"
 	"envfix/internal/pyproject"
+	"envfix/internal/text"
 )
 
 func (p project) leavesAll(*builder, int) string {
@@ -28,6 +29,9 @@ func (p pixi) steps(b *builder) error {
 	if beforeTuring(b.h) && b.choice.CUDA != "" {
 		more = [][2]string{{"cudnn", "<9.11"}} // as condaSpecs pins it
 	}
+	if b.t.WithPip {
+		more = append(more, [2]string{"pip", "*"})
+	}
 	after, err := pyproject.PatchPixi(before, name, b.choice, b.h.Platform, more...)
 	if err != nil {
 		return err
@@ -37,17 +41,41 @@ func (p pixi) steps(b *builder) error {
 	return nil
 }
 
-// writeProject adds the step that writes a project's file, where it is not so already.
+// writeProject adds the step that writes a project's file, where it is not so already. One that
+// is there is the project's own, and changed where that is asked for.
 func (b *builder) writeProject(id, name, why string, after []byte) {
-	if b.t.Project != nil && string(after) == string(b.t.Project) {
+	s := plan.Step{ID: id, Title: "write a " + name, Why: why}
+	switch w := (&plan.Write{Path: name, Mode: 0o644, Content: string(after)}); {
+	case b.t.Project == nil:
+		s.Write = w
+	case string(after) == string(b.t.Project):
 		return
-	}
-	w := &plan.Write{Path: name, Mode: 0o644, Content: string(after)}
-	title := "write a " + name
-	if b.t.Project != nil {
+	case b.t.Edit:
 		sum := sha256.Sum256(b.t.Project)
 		w.Before = hex.EncodeToString(sum[:])
-		title = "patch " + name
+		s.Title, s.Write = "patch "+name, w
+	default:
+		s.Title, s.Manual = "patch "+name, &plan.Manual{Text: "`--edit` writes that into " + name + ", which nothing changes unasked"}
 	}
-	b.add(plan.Step{ID: id, Title: title, Why: why, Write: w})
+	b.add(s)
+}
+
+// edit adds the step that has the project's own tool make the choice as well, where that is
+// asked for.
+func edit(b *builder) {
+	if !b.t.Edit || b.t.Project == nil || b.choice == nil {
+		return
+	}
+	c := *b.choice
+	if c.Index != nil {
+		url := b.src.url(c.Index)
+		c.Index = &url
+	}
+	patch, sync := pyproject.Patcher(b.t.Project)
+	after, err := patch(b.t.Project, b.t.ProjectFile, &c, b.h.Platform)
+	if err != nil {
+		b.warn("%s is not written: %s", b.t.ProjectFile, text.Escape(err.Error()))
+		return
+	}
+	b.writeProject("edit", b.t.ProjectFile, "`"+sync+"` installs torch "+c.Torch+" then, too", after)
 }

@@ -42,3 +42,18 @@ func TestHeldToWhatWasFound(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// pip comes into an environment of uv's where that is asked for, and as it is asked for.
+func TestWithPip(t *testing.T) {
+	for asks, want := range map[string]string{"torch": " pip", "torch pip==25.0": " pip==25.0"} {
+		r := resolver.Request{}
+		for _, name := range strings.Fields(asks) {
+			r.Requirements = append(r.Requirements, requirement(t, name))
+		}
+		p := must(t, v100(), r, install(choice()), plan.Target{Dir: ".venv", Manager: "uv", WithPip: true})
+		i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.ID == "packages" })
+		if i < 0 || !strings.HasSuffix(strings.Join(p.Steps[i].Run.Argv, " "), "+cu126"+want) {
+			t.Errorf("%s: %+v", asks, p.Steps)
+		}
+	}
+}

@@ -165,6 +165,7 @@ func (b *builder) prove() {
 			Switch: &plan.Switch{Dir: b.t.Dir},
 		})
 	}
+	edit(b)
 }
 
 func (b *builder) aside() string {
@@ -302,6 +303,9 @@ func (b *builder) asked(rest []string, placed map[string]bool) []string {
 			rest = append(rest, b.choice.Ask[name])
 		}
 	}
+	if b.t.WithPip && !asksPip(b.r) {
+		rest = append(rest, "pip")
+	}
 	for _, q := range b.r.Requirements { // several may speak of one package
 		w := q.Line()
 		if asked := b.choice.Ask[q.Name]; asked != "" {
@@ -312,6 +316,10 @@ func (b *builder) asked(rest []string, placed map[string]bool) []string {
 		}
 	}
 	return rest
+}
+
+func asksPip(r resolver.Request) bool {
+	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == "pip" })
 }
 
 func rank(name string) int {

@@ -101,7 +101,7 @@ func TestFlagsAlike(t *testing.T) {
 		{"plan", "apply", "--sh --ps1 --out --exit-code --open"},
 		// what is asked of a machine or an environment, and not of a lock; one that chooses
 		// how it is installed, a file that is not of an index, and what a project's file pins
-		{"plan", "lock", "--sh --ps1 --out --exit-code --open --verbose --kernel --no-lock --bundle --manager --in-place --quick --check-packages --change-driver --jit --allow-url --gpus --drop --fresh --fresh-wish --from-index --no-install-project --as-of --closure --relax"},
+		{"plan", "lock", "--sh --ps1 --out --exit-code --open --verbose --kernel --no-lock --bundle --manager --in-place --quick --check-packages --change-driver --jit --allow-url --gpus --drop --fresh --fresh-wish --from-index --no-install-project --as-of --closure --relax --edit --with-pip"},
 	} {
 		has, except := flags(tt.lacks), strings.Fields(tt.but)
 		for _, f := range flags(tt.has) {

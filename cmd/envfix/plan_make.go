@@ -99,7 +99,9 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	w.Propose = func(q planning.Question) *planning.Proposal { return f.proposed(ctx, q, described) }
 	w.Look = f.look(ctx, q, f.machine.mode != examines)
 	w.Read = f.read(ctx, q, f.machine.mode != examines)
-	w.Cautions = func(c *resolver.Choice) []string { return append(f.cautions(q, c), f.unproven(ctx, q, c)...) }
+	w.Cautions = func(c *resolver.Choice) []string {
+		return slices.Concat(f.cautions(q, c), f.unproven(ctx, q, c), say.All(f.edited(ctx, q, c)))
+	}
 	if !described && os.Getenv("ENVFIX_ROOT") == "" { // below a root there is another machine
 		w.Drivers = func(manager string, names []string) *machine.DriverPackages {
 			return apply.AskDriverPackages(ctx, manager, names)
@@ -154,6 +156,9 @@ func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 	env := pep508.EnvironmentOf(q.Machine.Platform.OS, q.Machine.Platform.Arch, "")
 	silent := say.With("", q.Machine.SilentDriver(), ": what the driver says was asked of nvidia-smi and the system's files")
 	unfollowed := say.If(!f.machine.elsewhere(), f.wish.Unfollowed())
+	if q.Target.Edit { // what the project's own tool would undo is what is written, and is asked below
+		c = nil
+	}
 	return say.All(append(f.wish.Warnings(c, env), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
 }
 

@@ -20,6 +20,7 @@ import (
 	"envfix/internal/probe"
 	"envfix/internal/project"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/text"
@@ -49,15 +50,18 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 			t.Places = append(t.Places, p.Repositories()...)
 		}
 	}
-	if t.Below = text.Each(f.wish.Below(), pep508.Requirement.Line); !manager.Project() {
+	if t.Below = text.Each(f.wish.Below(), pep508.Requirement.Line); !manager.Project() && !t.Edit {
 		return t, nil
 	}
-	t.ProjectFile = manager.File
-	if manager.Channels != nil { // it may lie in either, and the plan names which
+	t.ProjectFile = cmp.Or(manager.File, "pyproject.toml")
+	if manager.Project() && manager.Channels != nil { // it may lie in either, and the plan names which
 		t.ProjectFile = cmp.Or(project.PixiFile(filepath.Dir(t.Dir)), manager.File)
 	}
-	content, err := system.ReadFile(filepath.Join(filepath.Dir(t.Dir), t.ProjectFile), 1<<20)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	content, err := system.ReadFile(filepath.Join(say.Either(f.wish.Home != "", f.wish.Dir, filepath.Dir(t.Dir)), t.ProjectFile), 1<<20)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && t.Edit:
+		return t, fail.Wrong("`--edit` writes into the project's own file, and there is no "+t.ProjectFile, "without it the environment is made")
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return t, fail.Wrap(fail.Usage, err, "`--manager uv` installs without a project")
 	}
 	t.Project = content

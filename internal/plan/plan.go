@@ -145,9 +145,12 @@ type Target struct {
 	Named    bool   `json:"-"`
 	Obstacle string `json:"-"`
 
-	// Project is the pixi.toml, or the pyproject.toml of Poetry, that lies beside Dir; nil: none.
-	// These two alone read it.
+	// Project is the project's own file beside Dir, where it is written: of pixi and Poetry by
+	// --manager, of any tool by Edit; nil: none.
 	Project []byte `json:"-"`
+	Edit    bool   `json:"edit,omitempty" flag:"edit"` // what makes the project's own tool install this is written into it
+
+	WithPip bool `json:"with_pip,omitempty" flag:"with-pip"` // pip is in the environment, whoever makes it
 
 	// ProjectFile is the name of Project's file, which may have two names.
 	ProjectFile string `json:"project_file,omitempty"`

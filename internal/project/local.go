@@ -59,6 +59,24 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, t *plan.Ta
 	}
 }
 
+// Packaged are the files below a project's folder that say how what lies there is packaged, and
+// its own lock.
+func (w *Wish) Packaged(dir string) []string {
+	out := []string{"uv.lock"}
+	for _, file := range w.Files {
+		p, err := Read(file)
+		if err != nil {
+			continue
+		}
+		for _, member := range w.members(p, filepath.Dir(file)) {
+			if way, err := filepath.Rel(dir, filepath.Join(member, "pyproject.toml")); err == nil && filepath.IsLocal(way) {
+				out = append(out, filepath.ToSlash(way))
+			}
+		}
+	}
+	return xslices.Filter(out, func(name string) bool { return IsFile(filepath.Join(dir, name)) })
+}
+
 // placed is the name of a folder of the project where the plan is carried out.
 func (w *Wish) placed(way string, elsewhere bool) string {
 	dir := filepath.Join(cmp.Or(w.Home, w.Dir, "."), way)

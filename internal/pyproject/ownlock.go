@@ -95,6 +95,9 @@ func (l *OwnLock) Older(asked []pep508.Requirement) string {
 	return ""
 }
 
+// Has reports whether it holds a package at all.
+func (l *OwnLock) Has(name string) bool { return l.names[name] }
+
 // Undoes says which torch the project's own tool would put in place of a choice; "" none.
 func (l *OwnLock) Undoes(c *resolver.Choice) string {
 	if c == nil || c.Packages["torch"] == "" || len(l.torch) == 0 {

@@ -3,6 +3,7 @@ package pyproject
 import (
 	"errors"
 
+	"envfix/internal/machine"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/resolver"
@@ -12,7 +13,7 @@ import (
 // companions in the chosen build, from an index that serves nothing else; dependencies of
 // [project] are narrowed by the same lines. Everything else stays as it was written. Its
 // error says what has to be changed by hand.
-func PatchPoetry(content []byte, name string, c *resolver.Choice) ([]byte, error) {
+func PatchPoetry(content []byte, name string, c *resolver.Choice, _ machine.Platform) ([]byte, error) {
 	e := &Edit{Text: content, Name: name, Table: []string{"tool", "poetry", "dependencies"}}
 	var failed []error
 	for _, p := range sortedKeys(c.Packages) {

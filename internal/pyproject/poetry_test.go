@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"envfix/internal/machine"
 	"envfix/resolver"
 )
 
@@ -18,18 +19,18 @@ func TestPatchPoetry(t *testing.T) {
 		"torchvision = { version = \"0.23.0+cu128\", source = \"pytorch-cu128\" }\n\n" +
 		"[[tool.poetry.source]]\nname = \"pytorch-cu128\"\nurl = \"https://index.example/whl/cu128\"\npriority = \"explicit\"\n"
 	for range 2 { // and once more changes nothing
-		got, err := PatchPoetry([]byte(before), "pyproject.toml", c)
+		got, err := PatchPoetry([]byte(before), "pyproject.toml", c, machine.Platform{})
 		if err != nil || string(got) != want {
 			t.Fatalf("%v\n%s", err, got)
 		}
 		before = want
 	}
 	c.Index, c.Packages = nil, map[string]string{"torch": "2.8.0"}
-	if got, err := PatchPoetry([]byte("[tool.poetry.dependencies]\n"), "pyproject.toml", c); err != nil || strings.Contains(string(got), "source") {
+	if got, err := PatchPoetry([]byte("[tool.poetry.dependencies]\n"), "pyproject.toml", c, machine.Platform{}); err != nil || strings.Contains(string(got), "source") {
 		t.Errorf("from the default index: %v\n%s", err, got)
 	}
 	if _, err := PatchPoetry([]byte("[[tool.poetry.source]]\nname = \"pytorch-cu128\"\nurl = \"https://other.example\"\n"), "pyproject.toml",
-		&resolver.Choice{Build: "cu128", Index: &other}); err == nil {
+		&resolver.Choice{Build: "cu128", Index: &other}, machine.Platform{}); err == nil {
 		t.Error("a source of that name at another address")
 	}
 }

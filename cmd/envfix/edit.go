@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"envfix/internal/managers"
+	"envfix/internal/plan"
+	"envfix/internal/planning"
+	"envfix/internal/project"
+	"envfix/internal/propose"
+	"envfix/internal/pyproject"
+	"envfix/internal/say"
+	"envfix/internal/system"
+	"envfix/internal/team"
+	"envfix/internal/ui"
+	"envfix/resolver"
+)
+
+// edited says what the project's own tool makes of the file that --edit writes, where it would
+// not be the choice, or that nobody asked it; "" it is the choice.
+func (f planFlags) edited(ctx context.Context, q planning.Question, chosen *resolver.Choice) string {
+	m, _ := managers.Find(q.Target.Manager)
+	if !q.Target.Edit || chosen == nil || q.Target.Project == nil {
+		return ""
+	}
+	mirrors, c := plan.ParseMirrors(q.Target.Mirrors), *chosen
+	if c.Index != nil {
+		url := mirrors.There(*c.Index)
+		c.Index = &url
+	}
+	uv, why := system.UV(system.ToolsDir()), ""
+	patch, sync := pyproject.Patcher(q.Target.Project)
+	switch {
+	case m.Project(), sync != "uv sync":
+		why = "its own tool was not asked"
+	case f.target.quick || os.Getenv("ENVFIX_QUICK") != "" || q.Target.Offline:
+		why = "uv was not asked"
+	case uv == "":
+		why = "there is no uv here"
+	default:
+		after, err := patch(q.Target.Project, q.Target.ProjectFile, &c, q.Machine.Platform)
+		if err != nil {
+			return "" // the step says so
+		}
+		dir := filepath.Dir(q.Target.Dir)
+		files := map[string][]byte{"pyproject.toml": after}
+		for _, name := range f.wish.Packaged(dir) {
+			files[name], _ = project.ReadFile(filepath.Join(dir, name)) // uv says what it misses
+		}
+		made, err := propose.Relock(ctx, uv, team.DefaultIndex(mirrors), files)
+		own := &pyproject.OwnLock{}
+		if err == nil {
+			own, err = pyproject.ReadOwnLock(made, "uv.lock")
+		}
+		if err != nil {
+			return "with what `--edit` writes uv locks nothing: " + ui.Clean(err.Error())
+		}
+		torch := say.Either(own.Has("torch"), say.With("torch ", own.Undoes(&c), ""), "no torch")
+		return say.With("the project decides: with what `--edit` writes, `uv sync` installs ", ui.Clean(torch), "")
+	}
+	return "whether `" + sync + "` installs this after the edit was not checked: " + why
+}
