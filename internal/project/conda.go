@@ -94,6 +94,7 @@ func (w *Wish) pixiDemands() error {
 		return fail.Wrap(fail.Usage, err, "`--manager uv` installs without the project of pixi")
 	}
 	w.demands = cmp.Or(w.demands, pyproject.MinorPython(e.Python))
+	w.Said = append(w.Said, e.Notes...)
 	w.takeCUDA(e.CUDA)
 	for _, q := range e.Requirements {
 		if family(q) {

@@ -306,13 +306,16 @@ func TestEnvironment(t *testing.T) {
 
 // pixi's project is pixi's: what it says of torch and its Python counts.
 func TestPixi(t *testing.T) {
-	dir := tree(t, map[string]string{"pixi.toml": "[workspace]\nname = \"x\"\nchannels = [\"conda-forge\"]\nplatforms = [\"linux-64\"]\n[dependencies]\npython = \"3.12.*\"\npytorch = \">=2.6\"\nrich = \"*\"\n"})
+	dir := tree(t, map[string]string{"pixi.toml": "[workspace]\nname = \"x\"\nchannels = [\"conda-forge\"]\nplatforms = [\"linux-64\"]\n[dependencies]\npython = \"3.12.*\"\npytorch = \">=2.6\"\nrich = \"*\"\n[feature.gpu.dependencies]\ncuda = \"*\"\n"})
 	w := &Wish{}
 	if err := w.Follow(dir, &plan.Target{}, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Environment(); err != nil || w.Manager != "pixi" || w.demands != "==3.12.*" || len(w.Files) > 0 || !slices.Equal(w.Arguments, []string{"torch", "torch>=2.6"}) {
 		t.Errorf("%v: %s demands %s of Python, asks for %v", err, w.Manager, w.demands, w.Arguments)
+	}
+	if said := strings.Join(w.Said, " "); !strings.Contains(said, "what its features ask for is not followed: gpu") {
+		t.Errorf("nothing is said of its features: %q", said)
 	}
 }
 

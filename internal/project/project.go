@@ -247,7 +247,7 @@ func (w *Wish) whatWasRead(dir, followed, documented string) string {
 	hint := say.If(len(left) > 0, " (`-r FILE` follows one instead)") // it takes no lock
 	for _, name := range append(slices.Clone(pyproject.OwnLocks), "pixi.lock", "conda-lock.yml", "Pipfile", "Pipfile.lock") {
 		if IsFile(filepath.Join(dir, name)) && (own == nil || name != own.Name) {
-			left = append(left, name)
+			left = xslices.Add(left, name)
 		}
 	}
 	if text, err := ReadFile(filepath.Join(dir, ".python-version")); err == nil && pyproject.PythonVersion(text) != "" {

@@ -37,12 +37,16 @@ func ReadEnvironment(content []byte, name string, open func(path string) ([]byte
 	var d struct {
 		Channels     []string `yaml:"channels"`
 		Dependencies []any    `yaml:"dependencies"`
+		Package      []any    `yaml:"package"`
 	}
 	if len(content) > maxFile {
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
 	}
 	if err := decodeYAML(content, &d); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, text.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 200))
+	}
+	if len(d.Package) > 0 {
+		return nil, fmt.Errorf("%s is a lock of conda-lock, which installs it: what it was made from says what is wanted", name)
 	}
 	e := &Environment{}
 	var pip []string

@@ -76,3 +76,11 @@ dependencies:
 		}
 	}
 }
+
+// A lock of conda-lock is no wish without a word: it is refused by its name.
+func TestCondaLock(t *testing.T) {
+	_, err := Read([]byte("version: 1\npackage:\n- name: pytorch\n  version: 2.5.1\n  manager: conda\n"), "conda-lock.yml", nil)
+	if err == nil || !strings.Contains(err.Error(), "conda-lock.yml is a lock of conda-lock") {
+		t.Error(err)
+	}
+}
