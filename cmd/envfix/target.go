@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"envfix/internal/describe"
@@ -61,6 +62,8 @@ func (f planFlags) where(h machine.Machine) (plan.Target, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.Edit:
 		return t, fail.Wrong("`--edit` writes into the project's own file, and there is no "+t.ProjectFile, "without it the environment is made")
+	case t.Edit && strings.Contains(string(content), "\n[tool.pdm"):
+		return t, fail.Wrong("`--edit` writes into no project of PDM's", "without it the environment is made")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return t, fail.Wrap(fail.Usage, err, "`--manager uv` installs without a project")
 	}
