@@ -185,3 +185,17 @@ func TestAsksDoctor(t *testing.T) {
 		}
 	}
 }
+
+// TestRespawnGain: what most of the run goes into leaves too little to tell a gain by.
+func TestRespawnGain(t *testing.T) {
+	for share, want := range map[float64]bool{0.3: true, 0.86: false} {
+		tr := job()
+		onCPU(tr)
+		p := lead(tr)
+		p.Loaders, p.Page.Epochs = []Loader{{Workers: 2, Where: "t.py:4"}}, 12
+		p.Page.Edge = share * (p.Page.LastAt - (p.Page.WarmAt - p.Page.First))
+		if r := Judge(tr); r.Verdict != WorkerRespawn || (r.Gain != nil) != want {
+			t.Errorf("%v: %s %v", share, r.Verdict, r.Gain)
+		}
+	}
+}
