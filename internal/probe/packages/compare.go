@@ -24,6 +24,7 @@ type comparison struct {
 	site   string // the directory of packages, with a slash
 	record []byte
 	after  time.Time // what is younger was written to since
+	put    time.Time // when RECORD came to its place, whatever time it was given
 	byPip  bool
 	dirs   map[string]map[string]bool // the names in each directory
 	read   int                        // sources that were read for their hash
@@ -78,11 +79,16 @@ func (c *comparison) content(file string, f machine.RecordFile) {
 		c.d.Resized = append(c.d.Resized, text.Printable(file))
 	case isSource(file) && i.Mode()&0o004 == 0 && refused(os.ReadFile(c.h.Real(file))): // few are closed to others
 		c.d.Barred, c.d.Absent = text.Printable(file), c.d.Absent+1
-	case isSource(file) && (c.h.Whole || i.Size() != f.Size || i.ModTime().After(c.after)):
+	case isSource(file) && (c.isYoung(i) || i.Size() != f.Size):
 		c.rewritten(file, f.Hash)
-	case isLibrary(file) && (c.h.Whole || i.ModTime().After(c.after)):
+	case isLibrary(file) && c.isYoung(i):
 		c.young = append(c.young, f)
 	}
+}
+
+// isYoung reports whether a file was written to since its package was installed, or is to be read whatever its time.
+func (c *comparison) isYoung(i os.FileInfo) bool {
+	return c.h.Whole || i.ModTime().After(c.after) || !c.put.IsZero() && changed(i).After(c.put.Add(settled))
 }
 
 // youngLibraries reads for their hashes the libraries that were written to after their package was

@@ -99,12 +99,15 @@ func installed(h *sysroot.Host, info string) time.Time {
 	return slices.MaxFunc([]time.Time{modified(h, info+"/RECORD"), modified(h, info+"/INSTALLER")}, time.Time.Compare)
 }
 
-func modified(h *sysroot.Host, file string) time.Time {
+func modified(h *sysroot.Host, file string) time.Time { return timeOf(h, file, os.FileInfo.ModTime) }
+
+// timeOf is a time of a file; zero: it is not there.
+func timeOf(h *sysroot.Host, file string, of func(os.FileInfo) time.Time) time.Time {
 	i, err := os.Stat(h.Real(file))
 	if err != nil {
 		return time.Time{}
 	}
-	return i.ModTime()
+	return of(i)
 }
 
 // condaRecordOf is the name of conda's record of torch; "" there is none.

@@ -108,7 +108,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	own := path.Base(info) + "/RECORD"
 	var itself bool
 	c := comparison{h: h, d: d, site: path.Dir(info) + "/", record: data, byPip: byPip,
-		after: modified(h, info+"/RECORD").Add(settled), dirs: map[string]map[string]bool{}}
+		after: modified(h, info+"/RECORD").Add(settled), put: timeOf(h, info+"/RECORD", changed), dirs: map[string]map[string]bool{}}
 	for _, f := range machine.ReadRecord(data) {
 		switch {
 		case f.Path == own:

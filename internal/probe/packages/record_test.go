@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -178,6 +179,37 @@ func TestLinksToCache(t *testing.T) {
 		if d.Absent != 1 || !slices.Equal(d.Missing, []string{gone}) || d.Link != "/cache/archive-v0/x"+gone {
 			t.Errorf("%s: %+v", gone, d)
 		}
+	}
+}
+
+// Other bytes in a file of the same size that was given an old time: it came to its place after RECORD all the same,
+// which is seen but where other names lead to the file.
+func TestOldTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the time of a file's own change is asked on Linux alone")
+	}
+	root := t.TempDir()
+	const info = "/s/torch-2.15.0.dist-info"
+	testenv.Write(t, root+"/s/torch/x.py", "x = (")
+	d := machine.DistFiles{Info: info, Installer: "uv"}
+	c := comparison{h: sysroot.New(sysroot.Options{Root: root, OS: "linux"}), d: &d, site: "/s/", byPip: true, after: time.Now().Add(time.Hour)}
+	for _, early := range []bool{false, true} {
+		c.put = time.Now()
+		if early {
+			c.put = c.put.Add(-time.Hour)
+		}
+		c.content("/s/torch/x.py", machine.RecordFile{Path: "torch/x.py", Hash: "sha256=" + digest([]byte("x = 1")), Size: 5})
+		if (len(d.Resized) == 1) != early {
+			t.Errorf("RECORD before it %v: %v", early, d.Resized)
+		}
+	}
+	if err := os.Link(root+"/s/torch/x.py", root+"/cache"); err != nil {
+		t.Fatal(err)
+	}
+	d.Resized = nil
+	c.content("/s/torch/x.py", machine.RecordFile{Path: "torch/x.py", Hash: "sha256=" + digest([]byte("x = 1")), Size: 5})
+	if len(d.Resized) > 0 {
+		t.Errorf("a file with another name: %v", d.Resized)
 	}
 }
 
