@@ -210,6 +210,12 @@ func TestImportOrigins(t *testing.T) {
 	root := loaderTree(t)
 	write(t, root+"/lib/torch/__init__.py", nil, 0o644)
 	write(t, root+"/home/me/.zshrc", []byte("export PYTHONPATH=$HOME/x:/lib\n"), 0o644)
+	write(t, root+"/home/me/.bashrc", []byte("export OTHER=src\nexport PYTHONPATH=/else/src\nexport PYTHONPATH=src\n"), 0o644)
+	write(t, root+"/p/src/torch.py", nil, 0o644)
+	relative := EnvFiles(Options{Root: root, OS: "linux", Dir: "/p", Venv: "/env", Named: true, Env: []string{"HOME=/home/me", "PYTHONPATH=src"}}).Imports
+	if len(relative) == 0 || len(relative[0].Origins) != 1 || relative[0].Origins[0].Line != 3 || relative[0].Origins[0].File != "~/.bashrc" {
+		t.Errorf("a relative entry: %+v", relative)
+	}
 	got := EnvFiles(Options{Root: root, OS: "linux", Venv: "/env", Named: true, Env: []string{"HOME=/home/me", "PYTHONPATH=/home/me/x:/lib"}}).Imports
 	want := []machine.ImportPlace{
 		{Path: "/lib/torch/__init__.py", Place: machine.InPythonPath, Origins: []machine.Origin{{Kind: machine.OriginProfile, File: "~/.zshrc", Line: 1}}},

@@ -90,9 +90,9 @@ type searched struct {
 func (e Env) searchOrder(h *sysroot.Host, project string) []searched {
 	all := []searched{{workingDir(h, e, project), machine.InWorkingDir, nil}}
 	from := &variables.Origins{Host: h}
-	for _, dir := range pythonPath(h) {
+	for i, dir := range pythonPath(h) {
 		if dir != all[0].dir {
-			all = append(all, searched{dir, machine.InPythonPath, from.Of("PYTHONPATH", dir)})
+			all = append(all, searched{dir, machine.InPythonPath, from.Of("PYTHONPATH", cmp.Or(strings.Split(h.Env["PYTHONPATH"], ":")[i], dir))})
 		}
 	}
 	for _, x := range e.First {

@@ -101,11 +101,12 @@ func (o *Origins) inLines(variable string, is func(setLine) bool) (out []machine
 // of a longer one.
 func names(line, entry string) bool {
 	for {
-		_, after, ok := strings.Cut(line, entry)
+		before, after, ok := strings.Cut(line, entry)
 		if !ok {
 			return false
 		}
-		if after == "" || strings.ContainsRune(":\"' \t;}", rune(after[0])) {
+		begins := path.IsAbs(entry) || before == "" || strings.ContainsRune(":\"' \t=", rune(before[len(before)-1]))
+		if begins && (after == "" || strings.ContainsRune(":\"' \t;}", rune(after[0]))) {
 			return true
 		}
 		line = after
