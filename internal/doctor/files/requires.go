@@ -345,7 +345,7 @@ func conflicts(e *evidence.Evidence, out *evidence.Findings, all []unmet, ofTorc
 			if offersTorch().MatchString(u.line) {
 				f.Says("%s: it works without it (\"PyTorch was not found\"), or fails", text).As(evidence.Warning)
 			}
-		case companion && u.have.Name != "", ofTorch[u.of.Name] && ofTorch[u.Name]:
+		case companion, ofTorch[u.of.Name] && ofTorch[u.Name]:
 			f := out.Find(say.Either(companion, "PY042", "PY043"), evidence.Likely, said...).Mends(e.Repair().Rebuild(u.of.Info)).
 				Say(text + ": " + say.Either(companion, u.of.Name, "torch") + " imports it")
 			if u.Name == "setuptools" && have == "" { // `import torch` of 2.15 goes without it
