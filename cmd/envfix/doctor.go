@@ -41,6 +41,7 @@ type doctorFlags struct {
 	fix         bool
 	editProfile bool
 	verbose     bool
+	whole       bool       // a few packages do not do: the environment is built anew
 	plan        planFlags  // of the plan that mends
 	apply       applyFlags // how it is carried out
 	out         io.Writer

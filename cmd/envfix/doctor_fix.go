@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"envfix/installers"
@@ -49,7 +50,13 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	}
 	did, err := f.apply.perform(ctx, p, false)
 	if err != nil {
-		return err
+		failed := fail.Of(err)
+		if !small(p) || failed.Changed || !slices.Contains([]int{fail.Failed, fail.Integrity, fail.Verify}, failed.Code) {
+			return err
+		}
+		fmt.Fprintf(stderr(), "envfix: %s\nenvfix: the small change failed, and the environment is as it was; the second choice builds it anew\n\n", ui.Clean(failed.Text))
+		f.whole = true
+		return f.mend(ctx, r, patient)
 	}
 	after, patient, err := f.examineAgain(ctx, p)
 	if err != nil {
@@ -57,6 +64,11 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	}
 	text = "\nafter the mending: " + ui.Doctor(after, patient, f.look(show)) + ui.UseIt(p)
 	return f.leave(show, text, mending{report: after, done: &applied{p.ID, did.Generation}})
+}
+
+// small reports whether a plan brings a few packages and leaves all else.
+func small(p *plan.Plan) bool {
+	return p.Target.Repair != nil && len(p.Target.Restores)+len(p.Target.Adds) > 0
 }
 
 // moves stops `--yes` before torch moves to another minor version: what is here may need
