@@ -81,7 +81,7 @@ func ofTheUser(env map[string]string) map[string]string {
 // wholeDriver makes a driver that was named by its branch alone the release that is
 // meant, and says which.
 func wholeDriver(h *machine.Machine) error {
-	if h.Driver == nil || strings.Contains(h.Driver.Version.String(), ".") {
+	if h.Driver == nil || h.Driver.Version.IsZero() || strings.Contains(h.Driver.Version.String(), ".") {
 		return nil
 	}
 	whole, err := matrixFor().WholeDriver(h.Driver.Version, h.WindowsDriver())
