@@ -155,6 +155,37 @@ var liveCases = []liveCase{
 		c.Files.Base = "/usr/bin"
 		c.Files.Notes = []string{"VIRTUAL_ENV is not there"}
 	}, "PY021", []string{"/old/venv", "bin/activate"}, false},
+	{"an environment that was moved, and knows its old place", func(c *read.Case) {
+		variable("VIRTUAL_ENV", "/old/venv")(c)
+		c.Files.Base = "/usr/bin"
+		c.Files.Notes = []string{"VIRTUAL_ENV is not there", "activate leads to VIRTUAL_ENV"}
+	}, "PY021", []string{"still names the old place", "/bin/python` itself works", "made anew"}, false},
+	{"a library of conda's torch without a symbol of its MKL", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: site + "/torch/lib/libtorch_cpu.so", Library: "libtorch_cpu.so", Path: site + "/torch/lib/libtorch_cpu.so",
+			Why: "no library that it is loaded with has iJIT_NotifyEvent", Symbol: "iJIT_NotifyEvent", Dist: "torch", Module: true}}
+	}, "PY022", []string{"iJIT_NotifyEvent, which conda", "mkl<2024.1"}, false},
+	{"an AMD GPU that is told as one of another family", func(c *read.Case) {
+		c.Machine.GPUs, c.Machine.Driver = []machine.GPU{{Vendor: machine.AMD, Name: "Radeon RX 7900 XTX", PCIAddress: "0000:03:00.0", GFX: "gfx1100", Visible: true}}, nil
+		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.4", "6.4"
+		c.Files.Dists = nil
+		variable("HSA_OVERRIDE_GFX_VERSION", "10.3.0", bashrc)(c)
+	}, "ROC001", []string{"gfx1100", "unset HSA_OVERRIDE_GFX_VERSION"}, false},
+	{"an AMD GPU that is told as one of its own family", func(c *read.Case) {
+		variable("HSA_OVERRIDE_GFX_VERSION", "11.0.0", bashrc)(c)
+		c.Machine.GPUs, c.Machine.Driver = []machine.GPU{{Vendor: machine.AMD, Name: "Radeon RX 7900 XTX", PCIAddress: "0000:03:00.0", GFX: "gfx1100", Visible: true}}, nil
+		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.4", "6.4"
+		c.Files.Dists = nil
+	}, "", nil, false},
+	{"torch for ROCm in a WSL, with its own libhsa-runtime64", func(c *read.Case) {
+		c.Machine.GPUs, c.Machine.Driver, c.Machine.Platform.Environment = nil, nil, machine.WSL2
+		c.Torch.CUDA, c.Torch.Label, c.Torch.HIP = version.Dotted{}, "rocm6.1", "6.1"
+		c.Files.Dists = c.Files.Dists[:1]
+		c.Files.Dists[0].Requires, c.Files.Dists[0].Libraries = nil, []string{"torch/lib/libhsa-runtime64.so"}
+	}, "ROC002", []string{"libhsa-runtime64.so", "/dev/dxg"}, false},
+	{"a Mac's Python that takes itself for another one", func(c *read.Case) {
+		c.Machine.Platform.OS, c.Machine.Platform.Arch = "macos", "arm64"
+		variable("__PYVENV_LAUNCHER__", "/opt/homebrew/bin/python3.12")(c)
+	}, "PY044", []string{"unset __PYVENV_LAUNCHER__"}, false},
 	{"an environment that was deleted, and a system's Python without torch", func(c *read.Case) {
 		variable("VIRTUAL_ENV", "/old/venv")(c)
 		c.Machine.Env["PATH"], c.Files.Notes, c.Torch, c.Packages, c.Files.Dists, c.Files.Imports = c.Files.Dir+"/bin", []string{"VIRTUAL_ENV is not there"}, read.Torch{}, nil, nil, nil

@@ -62,6 +62,9 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	f.Lost = text.Each(python.Lost(h, e), text.Printable)
 	f.Notes = append(leadNowhere(h), libraries.CompiledAt(h)...)
+	if at := h.Env["VIRTUAL_ENV"]; at != "" && !h.Exists(at) && strings.Contains(h.Text(e.Dir+"/bin/activate"), at) {
+		f.Notes = append(f.Notes, "activate leads to VIRTUAL_ENV")
+	}
 	for _, site := range python.SitePackages(h, e.Dir) {
 		if to := h.Target(site); to != "" && !h.Exists(site) {
 			f.Notes = append(f.Notes, machine.PackagesAt+text.Printable(to))

@@ -66,6 +66,10 @@ func arch(e *evidence.Evidence, out *evidence.Findings) {
 	if len(chosen) > 0 && len(chosen) < len(e.GPU().Visible()) {
 		said[1] = e.From.Env["CUDA_VISIBLE_DEVICES"]
 		fix = append(fix, "or another GPU: CUDA_VISIBLE_DEVICES with its UUID (`nvidia-smi -L`)")
+		if i := slices.IndexFunc(e.GPU().Visible(), func(o machine.GPU) bool { return reachOfGPU(e, o.SM) == covered }); i >= 0 {
+			o := e.GPU().Visible()[i]
+			fix = append([]string{"`export CUDA_VISIBLE_DEVICES=" + o.UUID + "`: the " + evidence.NameOf(o) + ", which it has code for"}, fix[len(fix)-1])
+		}
 	}
 	weight := say.Either(worksElsewhere(e), evidence.Trifle, evidence.Proven)
 	check := say.Either(state == gpuTooNew, "ARC002", "ARC005") // the driver compiles each kernel from PTX, for minutes

@@ -6,7 +6,6 @@ import "envfix/internal/doctor/evidence"
 var Rules = []evidence.Rule{
 	{Checks: []string{"ACC023"}, OnFiles: true, Find: allocOptions},
 	{Checks: []string{"ACC025"}, Find: noSuchValue},
-	{Checks: []string{"PY021"}, OnFiles: true, Find: activeGone},
 	{Checks: []string{"TK022"}, Find: archList},
 	{Checks: []string{"MG009"}, Find: noInterface},
 }

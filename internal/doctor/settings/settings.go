@@ -72,28 +72,6 @@ func noSuchValue(e *evidence.Evidence, out *evidence.Findings) {
 	}
 }
 
-// activeGone: the shell's environment was moved or removed, and `python` is what PATH has.
-func activeGone(e *evidence.Evidence, out *evidence.Findings) {
-	name := say.Either(e.Torch.Version == "" && slices.Contains(e.Files.Notes, "CONDA_PREFIX is not there"), "CONDA_PREFIX", "VIRTUAL_ENV")
-	v := e.Machine.Env[name]
-	if !slices.Contains(e.Files.Notes, name+" is not there") || e.Torch.Version != "" && strings.Contains(e.Machine.Env["PATH"], e.Files.Dir+"/bin") {
-		return
-	}
-	f := out.Find("PY021", evidence.Proven.Exact(), e.From.Env[name]).
-		Says("the environment that is active, %s, is not there: it was moved or removed, and `python` of this shell is another one", v).
-		Do("an environment that was moved is made anew: `envfix apply`, or conda's own: `conda env list`").As(evidence.Error)
-	if e.Files.Base != "" {
-		f.Do("`source "+e.Files.Dir+"/bin/activate`, in a new shell", f.Fix[0])
-	}
-	for _, note := range e.Files.Notes {
-		if to, leads := strings.CutPrefix(note, name+" leads to "); leads {
-			f.Says("the environment that is active, %s, is a link to %s, which is not there or closed to this user: `python` of this shell is another one", v, to).
-				Do("`namei -l "+v+"` shows where the way ends",
-					"bring "+to+" back (a disk that is not mounted? `findmnt`, `sudo mount -a`)", "or `envfix apply` makes an environment in its place")
-		}
-	}
-}
-
 // archItem is one of TORCH_CUDA_ARCH_LIST (torch/utils/cpp_extension.py).
 var archItem = lazy.Regexp(`(?i)^(?:\d{1,2}\.\d[af]?(?:\+PTX)?|Kepler(?:\+Tesla)?|Maxwell(?:\+Tegra)?|Pascal|Volta(?:\+Tegra)?|Turing|Ampere(?:\+Tegra)?|Ada|Hopper|Blackwell(?:\+Tegra)?)$`)
 

@@ -230,13 +230,16 @@ func (l *linker) foreign(loaded []machine.LoadedLibrary, opened ...*loader.Objec
 func (l *linker) replaced(h *sysroot.Host, dists []machine.DistFiles, c *loader.Object) {
 	tree := l.Tree(c)
 	for _, d := range dists {
+		for _, o := range l.torchs(h, tree, d.Name == "torch" && d.Installer == "conda") { // bound to what other packages bring
+			for _, b := range l.Bind(o, tree, nil) {
+				l.add(machine.LinkFault{By: o.Path, Library: o.Name, Path: o.Path, Why: "no library that it is loaded with has " + b.Symbol, Symbol: b.Symbol, Dist: d.Name, Module: true})
+				break
+			}
+		}
 		for _, file := range d.Resized {
 			at := h.Resolved(file)
 			i := slices.IndexFunc(tree, func(o *loader.Object) bool { return o.Path == at })
-			for _, o := range tree {
-				if i < 0 || !strings.HasPrefix(o.Path, h.Resolved(l.torch)+"/") {
-					continue
-				}
+			for _, o := range l.torchs(h, tree, i >= 0) {
 				for _, b := range l.Bind(o, tree, nil) {
 					l.add(machine.LinkFault{By: o.Path, Library: tree[i].Name, Path: at, Why: "it is not the file that " + d.Name + " brought, and lacks " + b.Symbol, Symbol: b.Symbol, Dist: d.Name, Module: true})
 					break
@@ -244,6 +247,11 @@ func (l *linker) replaced(h *sysroot.Host, dists []machine.DistFiles, c *loader.
 			}
 		}
 	}
+}
+
+// torchs are torch's own libraries of a tree, where they are asked for.
+func (l *linker) torchs(h *sysroot.Host, tree []*loader.Object, asked bool) []*loader.Object {
+	return xslices.Filter(tree, func(o *loader.Object) bool { return asked && strings.HasPrefix(o.Path, h.Resolved(l.torch)+"/") })
 }
 
 // lacks binds one that needs a library in whose place another is taken.

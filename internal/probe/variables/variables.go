@@ -58,7 +58,7 @@ var (
 	envNames = map[string]bool{
 		"LD_LIBRARY_PATH": true, "LD_PRELOAD": true, "LD_BIND_NOW": true, "DYLD_LIBRARY_PATH": true, "PATH": true,
 		"VIRTUAL_ENV": true, "CONDA_PREFIX": true, "CONDA_DEFAULT_ENV": true, "CONDA_EXE": true, "CONDA_OVERRIDE_CUDA": true, "CONDA_CHANNELS": true, "CONDA_PKGS_DIRS": true, "MAMBA_EXE": true, "MAMBA_ROOT_PREFIX": true,
-		"PYTHONPATH": true, "PYTHONHOME": true, "PYTHONNOUSERSITE": true, "PYTHONPLATLIBDIR": true, "PYTHONUSERBASE": true, "PYTHONSAFEPATH": true, "PYENV_VERSION": true, "PYENV_ROOT": true,
+		"PYTHONPATH": true, "PYTHONHOME": true, "__PYVENV_LAUNCHER__": true, "PYTHONNOUSERSITE": true, "PYTHONPLATLIBDIR": true, "PYTHONUSERBASE": true, "PYTHONSAFEPATH": true, "PYENV_VERSION": true, "PYENV_ROOT": true,
 		"http_proxy": true, "https_proxy": true, "no_proxy": true, "all_proxy": true, "HTTP_PROXY": true, "HTTPS_PROXY": true, "NO_PROXY": true, "ALL_PROXY": true,
 		"SSL_CERT_FILE": true, "SSL_CERT_DIR": true, "REQUESTS_CA_BUNDLE": true, "CURL_CA_BUNDLE": true,
 		"CC": true, "CXX": true, "CUDAHOSTCXX": true, "TORCH_CUDA_ARCH_LIST": true, "TORCH_DISTRIBUTED_DEBUG": true, "TORCH_LOGS": true,
