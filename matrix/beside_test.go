@@ -219,7 +219,7 @@ func TestElsewhereOf(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	for _, e := range m.Elsewhere {
-		for _, word := range []string{"torch", "release", "cuda", "abi", "python", "version", "arch", "short", "digits", "exact"} {
+		for _, word := range []string{"torch", "release", "cuda", "abi", "python", "version", "arch", "short", "digits", "exact", "system"} {
 			if n := strings.Count(e.URL, "{"+word+"}"); n > 0 {
 				e.URL = strings.ReplaceAll(e.URL, "{"+word+"}", "")
 			}

@@ -9,6 +9,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 )
 
@@ -19,6 +20,7 @@ import (
 // wayAlone is what one row offers: its index for the newest CUDA that runs here, and the
 // build.
 func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []machine.GPU) []string {
+	r.Name = e.Package
 	if !s.p.cache.overlap(e.Versions, r.Spec) || len(e.Archs) > 0 && len(gpus) > 0 && len(archsFor(e.Archs, gpus, true)) == 0 {
 		return nil
 	}
@@ -46,6 +48,18 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 	need := say.If(len(gpus) > 0, "the CUDA toolkit"+say.If(d.compared && !d.cuda.IsZero(), " "+d.cuda.String())+", then ")
 	return append(out, fmt.Sprintf("source build of %s: %s`%s`", r.Name, need,
 		strings.ReplaceAll(e.Build, "pip install "+r.Name, "pip install '"+plainText(r)+"'")))
+}
+
+// places are where a package is published beside the default index; of a name that stands for
+// a framework's packages, where those are.
+func (s *problem) places(name string) []matrix.Elsewhere {
+	rows := s.m.ElsewhereOf(name, s.h.Platform.OS, s.h.Platform.Arch)
+	if len(rows) == 0 && s.isFramework(name) {
+		return xslices.Filter(s.m.Elsewhere, func(e matrix.Elsewhere) bool {
+			return e.Alone && PlainName(e.Package) == name && matrix.IsFor(e.OS, e.Arch, s.h.Platform.OS, s.h.Platform.Arch)
+		})
+	}
+	return rows
 }
 
 func isCUDA(label string) bool { _, ok := matrix.LabelCUDA(label); return ok }

@@ -21,7 +21,7 @@ import (
 func (s advice) alternatives(o *outcome) []string {
 	var out []string
 	for _, ways := range []func(*outcome) []string{s.frameworkWays, s.p.chooser().jetpacks, s.forTheTarget, s.otherPublishers, s.forwardCompat, s.otherSystems,
-		s.defaultIndexForCPU, s.amdWays, s.p.chooser().condaBeside} {
+		s.defaultIndexForCPU, s.amdWays, s.repackagedAudio, s.p.chooser().condaBeside} {
 		out = append(out, ways(o)...)
 	}
 	return unique(out)
@@ -96,6 +96,13 @@ func (s advice) amdWays(o *outcome) []string {
 		}
 	}
 	return out
+}
+
+func (s advice) repackagedAudio(o *outcome) []string {
+	if _, asked := s.p.req.asked["torchaudio"]; !asked || o.Decision != Install || o.q == nil || len(s.p.vendor(machine.NVIDIA)) == 0 {
+		return nil
+	}
+	return []string{"torch 2.15 with the torchaudio that the cu132 index is reported to carry (repackaged; nobody has seen it)"}
 }
 
 // defaultIndexForCPU is the way out where PyTorch's own index cannot be reached.

@@ -137,7 +137,8 @@ func (o offer) fill(rule string, q *attempt, b *matrix.Build) string {
 	minor := version.Minor(b.Release.Torch.String())
 	short := strings.ReplaceAll(minor, ".", "")
 	return strings.NewReplacer("{version}", o.version, "{torch}", minor, "{release}", minor+".0", "{cuda}", o.cuda, "{dotted}", b.CUDA.MajorMinor(), "{short}", short, "{digits}", short+"0",
-		"{exact}", b.Release.Torch.String(), "{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch).Replace(rule)
+		"{exact}", b.Release.Torch.String(), "{abi}", abiOf(b), "{python}", "cp"+strings.ReplaceAll(q.py.String(), ".", ""), "{arch}", b.Arch,
+		"{system}", say.Either(b.OS == "windows", "win_amd64", b.OS+"_"+b.Arch)).Replace(rule)
 }
 
 // byWord is the wheel that the user's word admits for a release: one file whose hash was
@@ -158,10 +159,10 @@ func (s advice) publishedElsewhere(o *outcome) []string {
 	var out []string
 	names := s.unserved()
 	for _, r := range s.p.req.packages {
-		rows := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
+		rows := s.p.places(r.Name)
 		switch {
 		case !slices.Contains(names, r.Name) || o.Choice != nil && o.Choice.URLs[r.Name] != "":
-		case s.p.frameworks().needsNoTorch(r.Name):
+		case slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Alone }):
 			gpus := xslices.Filter(s.p.vendor(machine.NVIDIA), func(machine.GPU) bool { return s.p.req.accel() != cpu })
 			for _, e := range rows {
 				out = append(out, s.p.frameworks().wayAlone(r, e, gpus)...)
@@ -225,7 +226,7 @@ func (s advice) besideTorch(r pep508.Requirement, rows []matrix.Elsewhere, witho
 func (s advice) unserved() []string {
 	var names []string
 	for _, r := range s.p.req.packages {
-		if len(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)) > 0 {
+		if len(s.p.places(r.Name)) > 0 {
 			names = append(names, r.Name)
 		}
 	}
@@ -360,11 +361,13 @@ func (q packages) buildText(r pep508.Requirement, e matrix.Elsewhere, b *matrix.
 	archs := archsFor(e.Archs, q.a.gpus, true)
 	codes := text.Each(archs, func(a string) string { return strings.ReplaceAll(a, ".", "") })
 	text := strings.NewReplacer("{archs}", strings.Join(codes, ";"), "{list}", strings.Join(archs, ";")).Replace(e.Build)
+	newest := ""
 	if v, err := version.ParsePython(strings.TrimPrefix(r.Spec.String(), "==")); err == nil {
 		text = strings.Replace(text, "pip install "+name, "pip install "+name+"=="+v.String(), 1)
+		newest = say.If(strings.Contains(text, "git+"), "; that is its newest source, not "+v.String())
 	}
 	toolkit := say.If(!b.CUDA.IsZero(), "the CUDA toolkit "+b.CUDA.MajorMinor()+", then ")
-	s := fmt.Sprintf("source build of %s beside %s: %s`%s`", name, torchName(b), toolkit, text)
+	s := fmt.Sprintf("source build of %s beside %s: %s`%s`", name, torchName(b), toolkit, text) + newest
 	s += say.If(e.Kind == "build" && e.Note != "", "; "+e.Note)
 	s += say.With(" (", e.Cost, ")")
 	return s

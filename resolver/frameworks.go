@@ -32,10 +32,7 @@ var firstNumber = lazy.Regexp(`[0-9]+`)
 // PlainName is a framework's name without what it says of a GPU: cupy-cuda13x is cupy,
 // onnxruntime-gpu onnxruntime, cudf-cu12 cudf.
 func PlainName(name string) string {
-	if at := ofCUDA().FindStringIndex(name); at != nil {
-		name = name[:at[0]]
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(name, "-cpu"), "-gpu")
+	return strings.TrimSuffix(strings.TrimSuffix(ofCUDA().ReplaceAllString(name, ""), "-cpu"), "-gpu")
 }
 
 // frameworkBuilds are the builds of all frameworks on every system by their plain names,
@@ -69,6 +66,11 @@ func (s *problem) isFramework(name string) bool {
 	return slices.ContainsFunc(s.cache.frameworks[PlainName(name)], func(b *matrix.Build) bool {
 		return (!forCPU || b.Label == cpu) && (!ofCUDA || b.Framework.Package == name)
 	})
+}
+
+// ofUnread reports whether a package is a framework for a CUDA that no row is of.
+func (s *problem) ofUnread(name string) bool {
+	return ofCUDA().MatchString(name) && len(s.cache.frameworks[PlainName(name)]) > 0 && !s.isFramework(name)
 }
 
 // framework are a framework's builds for this system that a name stands for.
@@ -169,6 +171,9 @@ var ofAnyBase = []func(*attempt, *matrix.Build) *Reason{policyRule, pythonRule, 
 // goesWith says why a framework's build does not go with another build.
 func (q fits) goesWith(f, b *matrix.Build) *Reason {
 	row, r := f.Framework, q.a.p.asks(f)
+	if other := q.a.p.frameworks().twin(r); other != "" {
+		return q.a.no("", "%s and %s are builds of one module, and the one that is installed last overwrites the other: ask for one", r.Name, other)
+	}
 	if n, other := q.a.p.frameworks().brokenNeed(row.Package, r.Spec, row.Versions); n != nil {
 		return q.a.no(n.Source, "it works with %s%s only (with another, %s), and you asked for %s", n.Of, n.Range, n.Effect, text.Cut(other.Text, 80))
 	}

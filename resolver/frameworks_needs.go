@@ -29,6 +29,15 @@ func (s frameworks) brokenNeed(name string, specs ...version.Specifier) (*matrix
 	return nil, pep508.Requirement{}
 }
 
+// twin is another build of a package's module that is asked for as well, for the CPU or for
+// GPUs: their files are the same.
+func (s frameworks) twin(r pep508.Requirement) string {
+	other, _ := xslices.Find(s.p.req.packages, func(o pep508.Requirement) bool {
+		return o.From != OfOthers && r.From != OfOthers && PlainName(o.Name) == PlainName(r.Name) && ofCUDA().ReplaceAllString(o.Name, "") != ofCUDA().ReplaceAllString(r.Name, "")
+	})
+	return other.Name
+}
+
 // needed are what each version of a framework that may be installed beside a build needs.
 func (q fits) needed(r pep508.Requirement, b *matrix.Build) []matrix.Need {
 	f, _ := q.frameworkFor(r, b)

@@ -30,12 +30,12 @@ func (s chooser) orOnCPU(o *outcome) *outcome {
 // frameworkWays are the names under which a framework computes on the GPUs where it does
 // not under the one that was asked for, and the system on which it does.
 func (s advice) frameworkWays(o *outcome) []string {
-	if s.p.lead == "" || !s.stuck(o) && o.Decision != UpgradeDriver || s.p.req.conflict != "" || s.p.req.accel() == cpu {
+	if !s.stuck(o) && o.Decision != UpgradeDriver || s.p.req.conflict != "" || s.p.req.accel() == cpu {
 		return nil
 	}
 	var out []string
 	for _, r := range s.p.req.packages {
-		if !s.p.isFramework(r.Name) {
+		if !s.p.isFramework(r.Name) && !s.p.ofUnread(r.Name) {
 			continue
 		}
 		if text := text.Cut(r.Text, 80); !s.p.isRead(r) && r.URL == "" {
@@ -70,7 +70,10 @@ func (s advice) frameworkWays(o *outcome) []string {
 // inWSL says where a framework computes on the GPU of a Windows machine that it does not
 // serve on Windows itself; "" where that helps nothing.
 func (s chooser) inWSL() string {
-	onLinux := func(b *matrix.Build) bool { return b.OS == "linux" && b.Arch == s.p.h.Platform.Arch }
+	q := s.p.ask(cuda, s.p.vendor(machine.NVIDIA), driver{}, py{})
+	onLinux := func(b *matrix.Build) bool {
+		return b.OS == "linux" && b.Arch == s.p.h.Platform.Arch && gpuCodeRule(q, b) == nil
+	}
 	if s.p.h.Platform.OS != "windows" || len(s.p.vendor(machine.NVIDIA)) == 0 ||
 		!slices.ContainsFunc(s.p.cache.frameworks[PlainName(s.p.lead)], onLinux) {
 		return ""

@@ -53,8 +53,8 @@ func TestUnreadRelease(t *testing.T) {
 	h := drawn{os: "linux", arch: "x86_64", glibc: "2.36", gpus: []string{"8.0"}, driver: "570.133.07"}.machine()
 	for wish, want := range map[string]string{
 		"cupy-cuda11x==13.0.0": "nobody here has read cupy-cuda11x==13.0.0|`uv pip install 'cupy-cuda11x==13.0.0'`",
-		"jax[cuda12]==0.4.25":  "nobody here has read jax[cuda12]==0.4.25|`uv pip install 'jax[cuda12]==0.4.25'` takes it",
-		"jax==0.4.25":          "nobody here has read jax==0.4.25|`uv pip install 'jax==0.4.25'` takes it",
+		"jax[cuda12]==0.4.20":  "nobody here has read jax[cuda12]==0.4.20|`uv pip install 'jax[cuda12]==0.4.20'` takes it",
+		"jax==0.4.20":          "nobody here has read jax==0.4.20|`uv pip install 'jax==0.4.20'` takes it",
 		"cupy-cuda12x[ctk]<13": "you asked for cupy-cuda12x[ctk]<13",
 	} {
 		res, err := Resolve(matrix.Embedded(), h, Request{Python: "3.10", Requirements: parsed(t, wish)})

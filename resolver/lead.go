@@ -25,7 +25,7 @@ func (s *problem) readLead() {
 		switch {
 		case s.isFramework(r.Name):
 			lead = cmp.Or(lead, r.Name)
-		case s.frameworks().needsNoTorch(r.Name) && r.URL == "":
+		case (s.frameworks().needsNoTorch(r.Name) || s.ofUnread(r.Name)) && r.URL == "":
 			built = true
 		case slices.ContainsFunc(s.m.Extensions, func(e matrix.Extension) bool { return e.Package == r.Name && !e.Torch.IsZero() }):
 			return

@@ -169,8 +169,8 @@ func jitRule(q *attempt, b *matrix.Build) *Reason {
 	}
 	if !q.drv.compared && !q.natively(b) {
 		return q.no(b.Source,
-			"is built with CUDA %s; this JetPack brings CUDA %s, and newer ones are not promised to run there",
-			b.CUDA.MajorMinor(), q.drv.cuda)
+			"is built with CUDA %s; this JetPack brings %s, and newer ones are not promised to run there",
+			b.CUDA.MajorMinor(), say.Either(q.drv.cuda.IsZero(), "one that is not known", "CUDA "+q.drv.cuda.String()))
 	}
 	if !q.p.req.JIT {
 		return nil

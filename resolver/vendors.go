@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
@@ -185,9 +186,9 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 		}
 	}
 	chosen, _ := parsePy(c.Python)
-	q := s.p.ask(cuda, nil, driver{}, chosen)
+	q := s.p.ask(cuda, s.p.vendor(machine.NVIDIA), driver{}, chosen)
 	for _, r := range s.p.req.packages {
-		if why := q.packages().noFileIn(r.Name, r.Spec); why != "" && r.Name != s.p.lead {
+		if why := cmp.Or(q.packages().noFileIn(r.Name, r.Spec), q.packages().forOtherTorch(r, c.CUDA)); why != "" && r.Name != s.p.lead {
 			return s.p.chooser().refuse("companions", fmt.Sprintf("%s is asked for, %s; whether %s has a wheel is not known", text.Cut(r.Text, 80), why, v.URL))
 		}
 		c.Packages[r.Name] = ""
@@ -210,6 +211,25 @@ func (s vendors) vendorAnswer(v *matrix.VendorIndex) *outcome {
 		o.Warnings = append(o.Warnings, "WSL also needs the matching Adrenalin driver on the Windows side")
 	}
 	return o
+}
+
+// forOtherTorch says that no wheel of a package, or of what holds its kernels, has code for
+// the GPUs beside a torch of a CUDA of which no more is known; "" one may.
+func (q packages) forOtherTorch(r pep508.Requirement, cu string) string {
+	rows := xslices.Filter(q.a.p.wheels(r.Name), func(e *matrix.Extension) bool { return !e.Sdist && q.unfit(r, e) == "" })
+	fits := func(e *matrix.Extension) bool {
+		c := q.codeOf(e)
+		return q.missingFor(e, c) == "" && !strings.HasPrefix(e.Torch.String(), "==") && (c.cuda == "" || major(c.cuda) == major(cu))
+	}
+	switch {
+	case len(rows) == 0:
+		return ""
+	case !slices.ContainsFunc(rows, fits):
+		return fmt.Sprintf("and no wheel of %s on the default index is for %s beside its vendor's torch", r.Name, gpuNames(q.a.gpus))
+	case len(rows[0].Needs) > 0:
+		return q.forOtherTorch(pep508.Requirement{Name: rows[0].Needs[0]}, cu)
+	}
+	return ""
 }
 
 func vendorName(v *matrix.VendorIndex) string {
