@@ -35,7 +35,10 @@ func rootAction(c *cli.Context) error {
 	if os.Geteuid() != 0 {
 		return fail.New(fail.Privilege, "`envfix __root` is for `envfix apply` to run through sudo")
 	}
-	unheard()
+	// Nobody's going away ends root's half: the terminal's, or that of the envfix which
+	// reads what it prints. The package manager would end with it, in the middle of its
+	// work. The signals are taken, not ignored: what is started does not inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE)
 	b, err := io.ReadAll(io.LimitReader(os.Stdin, maxStep+1))
 	if err != nil {
 		return err
@@ -47,13 +50,6 @@ func rootAction(c *cli.Context) error {
 		return fail.Wrong("standard input holds no step")
 	}
 	return apply.Wrap(apply.Direct(c.Context, s, stdout(), nil))
-}
-
-// unheard has nobody's going away end root's half: the terminal's, or that of the envfix
-// which reads what it prints. The package manager would end with it, in the middle of its
-// work. The signals are taken, not ignored: what is started does not inherit that.
-func unheard() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE)
 }
 
 // rooter finds out how steps for root can be run here: as root, or through sudo,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -153,9 +154,13 @@ func conclude(f runFlags, t *verdict.Trace) error {
 	}
 	fmt.Fprint(stderr(), text)
 	make := map[string]func() ([]byte, error){
-		"report": func() ([]byte, error) { return jsonBytes(r) },
-		"save":   func() ([]byte, error) { return observe.Encode(t) },
-		"html":   func() ([]byte, error) { return ui.VerdictPage(t, r) },
+		"report": func() ([]byte, error) {
+			var b bytes.Buffer
+			err := writeJSON(&b, r)
+			return b.Bytes(), err
+		},
+		"save": func() ([]byte, error) { return observe.Encode(t) },
+		"html": func() ([]byte, error) { return ui.VerdictPage(t, r) },
 	}
 	for _, file := range f.files {
 		if file.path == "" {
@@ -171,12 +176,6 @@ func conclude(f runFlags, t *verdict.Trace) error {
 		}
 	}
 	return failed
-}
-
-func jsonBytes(v any) ([]byte, error) {
-	var b strings.Builder
-	err := writeJSON(&b, v)
-	return []byte(b.String()), err
 }
 
 // replay judges a recording.

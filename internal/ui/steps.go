@@ -290,7 +290,8 @@ func (v *view) follow(row, name string, args []string, before, after string) {
 func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	h := p.Basis.Facts
 	if p.Decision == resolver.NeedTarget {
-		text = "this is not the machine that will run it (" + placeText(h.Platform.Environment) + "): name the target"
+		at := map[string]string{"container-build": "an image is being built", "hpc-login": "a login node"}[h.Platform.Environment]
+		text = "this is not the machine that will run it (" + cmp.Or(at, "no driver is to be seen") + "): name the target"
 		hints = []string{"`envfix plan --gpu \"H100 80GB HBM3\" --driver 580.95.05`, or `--facts FILE` from the target's `envfix facts --json`"}
 	} else {
 		text = "no PyTorch build fits " + subject(p)
@@ -335,10 +336,6 @@ func besideWhat(p *plan.Plan) []string {
 		}
 	}
 	return nil
-}
-
-func placeText(environment string) string {
-	return cmp.Or(map[string]string{"container-build": "an image is being built", "hpc-login": "a login node"}[environment], "no driver is to be seen")
 }
 
 // subject is "this machine (Tesla V100, 7.0; driver 580.95.05)".
