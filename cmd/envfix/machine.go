@@ -38,10 +38,8 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	if err := f.words.Override(&h); err != nil {
 		return h, described, err
 	}
-	if f.assumesDriver(h) {
-		if err := assumeDriver(&h); err != nil {
-			return h, described, err
-		}
+	if err := f.assumeDriver(&h); err != nil {
+		return h, described, err
 	}
 	return h, described, wholeDriver(&h)
 }
@@ -49,17 +47,12 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 // described reports whether flags or a file describe the machine, at least in part.
 func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() }
 
-// assumesDriver reports whether a machine is described by its GPU alone: without a
-// driver nothing would run on it, and that is not what somebody asks who names a GPU.
-func (f machineFlags) assumesDriver(h machine.Machine) bool {
-	return f.facts == "" && f.mode != examines && len(f.words.GPUs) > 0 && f.words.Driver == "" && h.Driver == nil &&
-		len(h.NVIDIA()) > 0 && h.Platform.Environment != machine.Jetson
-}
-
-// assumeDriver gives h the newest driver that its GPUs have.
-func assumeDriver(h *machine.Machine) error {
+// assumeDriver gives a machine that is described by its GPUs alone the newest driver that
+// they have: without one nothing would run on it, which nobody asks who names a GPU.
+func (f machineFlags) assumeDriver(h *machine.Machine) error {
 	newest, takes := describe.NewestDriver(matrixFor(), *h)
-	if !takes {
+	if !takes || f.facts != "" || f.mode == examines || len(f.words.GPUs) == 0 || f.words.Driver != "" || h.Driver != nil ||
+		len(h.NVIDIA()) == 0 || h.Platform.Environment == machine.Jetson {
 		return nil
 	}
 	return describe.Machine{Driver: newest.String()}.Override(h)

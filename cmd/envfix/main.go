@@ -107,7 +107,8 @@ func commands() (all []*cli.Command) {
 	for _, g := range commandGroups() {
 		all = append(all, g.Commands...)
 	}
-	all = append(all, rootCommand(), bringCommand(), nvmlCommand(), nvmlSampleCommand(), completeCommand())
+	root := &cli.Command{Name: "__root", Hidden: true, Usage: "run one step as root", Action: rootAction}
+	all = append(all, root, bringCommand(), nvmlCommand(), nvmlSampleCommand(), completeCommand())
 	complete(all)
 	return all
 }

@@ -24,13 +24,9 @@ import (
 // maxStep is more than any step for root takes as JSON.
 const maxStep = 1 << 20
 
-// rootCommand is the only thing that envfix runs with root's rights when it was
+// rootAction is the only thing that envfix runs with root's rights when it was
 // started by a user: one step, read from standard input, if it is among the few
 // that root may run.
-func rootCommand() *cli.Command {
-	return &cli.Command{Name: "__root", Hidden: true, Usage: "run one step as root", Action: rootAction}
-}
-
 func rootAction(c *cli.Context) error {
 	if os.Geteuid() != 0 {
 		return fail.New(fail.Privilege, "`envfix __root` is for `envfix apply` to run through sudo")

@@ -53,7 +53,8 @@ func (m host) direct(ctx context.Context, s plan.Step, out io.Writer, log *syste
 	if s.Write != nil {
 		return m.write(s.Write)
 	}
-	if takesFile(s.Run.Argv) {
+	program := filepath.Base(s.Run.Argv[0])
+	if program == "rpm" && slices.Contains(s.Run.Argv, "--import") || program == "gpg" { // it takes a key from a file of the user's
 		return m.takeKey(ctx, s, out, log)
 	}
 	if err := m.rehearse(ctx, s); err != nil {
@@ -79,12 +80,6 @@ func (m host) write(w *plan.Write) error {
 		return err
 	}
 	return system.WriteFile(at, []byte(w.Content), os.FileMode(w.Mode))
-}
-
-// takesFile reports whether a command takes a key from a file of the user's.
-func takesFile(argv []string) bool {
-	name := filepath.Base(argv[0])
-	return name == "rpm" && slices.Contains(argv, "--import") || name == "gpg"
 }
 
 // takeKey takes NVIDIA's signing key. The file lies where a user can exchange it, so

@@ -92,7 +92,9 @@ func (v verb) admits(args []string) bool {
 		return false
 	}
 	forced := slices.ContainsFunc(options, func(o string) bool { return slices.Contains(forcing, o) })
-	return !slices.ContainsFunc(args, func(a string) bool { return !v.operands(a) || forced && !ofDriver(a) })
+	return !slices.ContainsFunc(args, func(a string) bool {
+		return !v.operands(a) || forced && !machine.DriverPackage(strings.Split(a, "=")[0])
+	})
 }
 
 // cutOptions cuts the options in front off, each known to the verb.
@@ -119,13 +121,6 @@ func contradict(options []string) bool {
 // forcing are the options by which a package goes back to an older version or
 // another one goes: they are for the driver alone.
 var forcing = []string{"--allow-downgrades", "--allowerasing", "--oldpackage", "--force-resolution"}
-
-// ofDriver reports whether an operand names a package of the driver, whatever
-// follows the name.
-func ofDriver(operand string) bool {
-	name, _, _ := strings.Cut(operand, "=")
-	return machine.DriverPackage(name)
-}
 
 // The grammars. A value that begins with a dash is an option to somebody. A package
 // is named as it is, and is one of the driver's, of the running kernel's headers or

@@ -73,7 +73,9 @@ func connect(ctx context.Context, u *url.URL, index string) *Error {
 	if proxy, name := proxyFor(u); proxy != nil {
 		at, variable = proxy, name
 	}
-	if mayBypass(variable) || at.Host == "" {
+	// What NO_PROXY means beside ALL_PROXY is the installer's to say, and not Go's.
+	mayBypass := slices.Contains(allProxy, variable) && os.Getenv("NO_PROXY")+os.Getenv("no_proxy") != ""
+	if mayBypass || at.Host == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, wait)
@@ -191,9 +193,3 @@ func proxyFor(u *url.URL) (*url.URL, string) {
 // allProxy are uv's and pip's variables of the proxy where none is named for the
 // scheme; Go's library does not know them.
 var allProxy = []string{"ALL_PROXY", "all_proxy"}
-
-// mayBypass reports whether an address may need no proxy, and the answer is not Go's:
-// what NO_PROXY means beside ALL_PROXY is the installer's to say.
-func mayBypass(variable string) bool {
-	return slices.Contains(allProxy, variable) && os.Getenv("NO_PROXY")+os.Getenv("no_proxy") != ""
-}

@@ -34,7 +34,8 @@ func VerdictPage(t *verdict.Trace, r verdict.Report) ([]byte, error) {
 		Idle    string
 	}{r, append([]verdict.Finding{r.Finding}, r.Others...), Clean(strings.Join(t.Command, " ")), charts(t),
 		fmt.Sprintf("%.0f", t.Seconds), stepBars(r), idleCost(r, 0)}
-	return reportPage(verdictHTML, template.FuncMap{"lines": strings.Split, "three": three, "words": verdictTitle, "unit": gainUnit,
+	return reportPage(verdictHTML, template.FuncMap{"lines": strings.Split, "three": three, "words": verdictTitle,
+		"unit":    func(key string) string { return say.Either(key == "steps_per_s", "steps a second", Clean(key)) }, // what a gain counts
 		"percent": func(share *float64) string { return fmt.Sprintf("%.0f %%", 100**share) }}, data)
 }
 
@@ -69,11 +70,6 @@ func stepBars(r verdict.Report) (out []stepBar) {
 		out = append(out, bar)
 	}
 	return out
-}
-
-// gainUnit is what the numbers of a gain count.
-func gainUnit(key string) string {
-	return say.Either(key == "steps_per_s", "steps a second", Clean(key))
 }
 
 func charts(t *verdict.Trace) (out []timeline) {
