@@ -11,11 +11,11 @@ import (
 // Slim is the compiled form without what only those who maintain the data read:
 // examples, counterexamples, guards and sources, and without the index, which a scan
 // makes then (30 ms). Findings are the same; what `explain` says of a source is not
-// in it, and no rule on an environment's files, of which a page has none. The examples
-// stay of which kept holds: what a message looks like may decide.
+// in it, and no rule on an environment's files or a live machine, of which a page has
+// none. The examples stay of which kept holds: what a message looks like may decide.
 func (k *Knowledge) Slim(kept func(example string) bool) []byte {
 	f := &Knowledge{Checks: map[string]*Check{}, Order: k.Order, Causes: k.Causes, Xids: k.Xids, Limits: k.Limits, Clues: k.Clues, Classes: k.Classes,
-		Rules: xslices.Filter(k.Rules, (*Rule).offFiles), Readers: k.Readers}
+		Rules: xslices.Filter(k.Rules, (*Rule).ofTexts), Readers: k.Readers}
 	for id, check := range k.Checks {
 		c := *check
 		c.Guard, c.Source = "", ""
@@ -32,12 +32,13 @@ func (k *Knowledge) Slim(kept func(example string) bool) []byte {
 	return compiled.Encode(f, [32]byte{}) // of no files alone
 }
 
-// offFiles reports whether a rule may hold where no environment's files were read.
-func (r *Rule) offFiles() bool {
-	files := func(t *Term) bool {
-		return !t.Not && !t.Maybe && (t.Fact == "Files" || strings.HasPrefix(t.Fact, "Files."))
+// ofTexts reports whether a rule may hold of a pasted text, where no environment's files
+// were read.
+func (r *Rule) ofTexts() bool {
+	live := func(t *Term) bool {
+		return t.Not && t.Fact == "Pasted" || !t.Not && !t.Maybe && (t.Fact == "Files" || strings.HasPrefix(t.Fact, "Files."))
 	}
 	return !strings.HasPrefix(r.Each, "Files.") && !slices.ContainsFunc(r.If, func(alternatives []*Term) bool {
-		return len(alternatives) > 0 && !slices.ContainsFunc(alternatives, func(t *Term) bool { return !files(t) })
+		return len(alternatives) > 0 && !slices.ContainsFunc(alternatives, func(t *Term) bool { return !live(t) })
 	})
 }
