@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -124,6 +125,30 @@ func TestMCP(t *testing.T) {
 		if got, failed := tool(t, s, bad.tool, bad.arguments); !failed || strings.Contains(got, "To carry it out") {
 			t.Errorf("%s %v was answered:\n%s", bad.tool, bad.arguments, got)
 		}
+	}
+}
+
+// Beside the text stand the facts, the findings and the lines that they were seen in.
+func TestMCPParts(t *testing.T) {
+	s := asked(t)
+	for tool, want := range map[string]string{"doctor": `"evidence":["line 2: torch 2.9.1+cpu"`, "explain": `"cause":"torch_cpu_wheel"`} {
+		r, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{
+			"text": "torch.cuda.is_available() False\ntorch 2.9.1+cpu\nAssertionError: Torch not compiled with CUDA enabled\n"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := json.Marshal(r.StructuredContent)
+		if err != nil || !strings.Contains(string(parts), want) {
+			t.Errorf("%s: no %s in %s %v", tool, want, parts, err)
+		}
+	}
+	r, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "doctor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := json.Marshal(r.StructuredContent)
+	if err != nil || !strings.Contains(string(parts), `"facts"`) || strings.Contains(string(parts), "someones-home") {
+		t.Errorf("this machine: %s %v", parts, err)
 	}
 }
 

@@ -148,6 +148,7 @@ type call struct {
 	args  []string
 	stdin string
 	after string // a line for the end of the answer
+	parts bool   // its JSON is short, and goes beside the text: facts, findings, sources
 }
 
 // flag adds a flag where it has a value.
@@ -215,16 +216,16 @@ func why(in WhyInput) (call, error) {
 
 func doctor(in DoctorInput) (call, error) {
 	if in.Text == "" {
-		return call{args: []string{"doctor"}}, nil
+		return call{args: []string{"doctor"}, parts: true}, nil
 	}
-	return call{args: []string{"doctor", "--from", "-"}, stdin: in.Text}, nil
+	return call{args: []string{"doctor", "--from", "-"}, stdin: in.Text, parts: true}, nil
 }
 
 func explain(in ExplainInput) (call, error) {
 	if one := strings.Fields(in.Text); len(one) == 1 && checked(one[0]) == nil { // it may be the id of a check
-		return call{args: []string{"explain", one[0]}}, nil
+		return call{args: []string{"explain", one[0]}, parts: true}, nil
 	}
-	return call{args: []string{"explain"}, stdin: in.Text}, nil
+	return call{args: []string{"explain"}, stdin: in.Text, parts: true}, nil
 }
 
 func show(in MatrixInput) (call, error) {
@@ -262,7 +263,14 @@ func add[In any](s *mcp.Server, o Options, name, about string, command func(In) 
 		said, c.after = o.Hide(said), o.Hide(c.after)
 		said = oneScreen(said, "envfix "+text.Command(c.args...))
 		said += say.With("\n", c.after, "\n")
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, nil, nil
+		out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}
+		if c.parts {
+			parts, err := o.Run(ctx, c.stdin, append(c.args, "--json")...)
+			if parts = o.Hide(parts); err == nil && json.Valid([]byte(parts)) {
+				out.StructuredContent = json.RawMessage(parts)
+			}
+		}
+		return out, nil, nil
 	})
 }
 
