@@ -183,6 +183,27 @@ func TestShellsFindNone(t *testing.T) {
 	}
 }
 
+// A file that the shell may not start is not what that program would have opened, and apt's
+// own words are apt's.
+func TestShellMayNot(t *testing.T) {
+	for text, want := range map[string]string{
+		"bash: /usr/bin/nvidia-smi: Permission denied":                          "namei -l /usr/bin/nvidia-smi",
+		"zsh: permission denied: ./run.sh":                                      "chmod +x ./run.sh",
+		"sh: 1: /opt/envs/x/bin/python: Permission denied":                      "noexec",
+		"mkdir: cannot create directory '/opt/conda': Permission denied":        "ls -ld /opt/conda",
+		"nvidia-smi: Insufficient Permissions":                                  "usermod",
+		"The following packages have been kept back:\n  nvidia-driver-580":      "apt-mark showhold",
+		"E: Unable to correct problems, you have held broken packages.":         "apt-mark showhold",
+		"The following packages were automatically installed and are no longer": "",
+	} {
+		a := explained(t, text)
+		all := append(a.Matches, a.Known...)
+		if len(all) == 0 != (want == "") || len(all) > 0 && !strings.Contains(strings.Join(all[0].Fix, " "), want) {
+			t.Errorf("%q: %+v, want %s", text, all, want)
+		}
+	}
+}
+
 // Notebooks say that a kernel is gone in words of their own.
 func TestKernelDied(t *testing.T) {
 	for text, want := range map[string]string{
