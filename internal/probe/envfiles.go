@@ -47,7 +47,6 @@ func environment(h *sysroot.Host, c python.Choice) (*python.Env, *machine.EnvFil
 
 func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	cfg := python.ReadConfig(h, e.Dir)
-	venv := cfg != nil
 	f := &machine.EnvFiles{Dir: e.Dir, Sites: e.Sites, Starts: e.Starts}
 	for _, r := range e.Conda {
 		if slices.Contains([]string{"pytorch", "pytorch-cpu", "pytorch-gpu", "libtorch", "cpuonly"}, r.Name) {
@@ -61,16 +60,8 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), packages.Clashes(h, e.Dists)
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
 	f.Lost = text.Each(python.Lost(h, e), text.Printable)
-	f.Notes = append(leadNowhere(h), libraries.CompiledAt(h)...)
-	if at := h.Env["VIRTUAL_ENV"]; at != "" && !h.Exists(at) && strings.Contains(h.Text(e.Dir+"/bin/activate"), at) {
-		f.Notes = append(f.Notes, "activate leads to VIRTUAL_ENV")
-	}
-	for _, site := range python.SitePackages(h, e.Dir) {
-		if to := h.Target(site); to != "" && !h.Exists(site) {
-			f.Notes = append(f.Notes, machine.PackagesAt+text.Printable(to))
-		}
-	}
-	if f.Python = e.Fault(h, cmp.Or(cfg, &python.Config{}).Home); venv {
+	f.Notes = notes(h, e.Dir)
+	if f.Python = e.Fault(h, cmp.Or(cfg, &python.Config{}).Home); cfg != nil {
 		if f.Base = cfg.Home; f.Python == machine.PythonOther {
 			f.Base = h.Resolved(python.Program(h, e.Dir))
 		}
@@ -113,6 +104,20 @@ func pipOfOther(h *sysroot.Host, dir string) string {
 		return ""
 	}
 	return text.Printable(program)
+}
+
+// notes say what leads nowhere, of variables and in an environment, and what was compiled where.
+func notes(h *sysroot.Host, dir string) []string {
+	out := append(leadNowhere(h), libraries.CompiledAt(h)...)
+	if at := h.Env["VIRTUAL_ENV"]; at != "" && !h.Exists(at) && strings.Contains(h.Text(dir+"/bin/activate"), at) {
+		out = append(out, "activate leads to VIRTUAL_ENV")
+	}
+	for _, site := range python.SitePackages(h, dir) {
+		if to := h.Target(site); to != "" && !h.Exists(site) {
+			out = append(out, machine.PackagesAt+text.Printable(to))
+		}
+	}
+	return out
 }
 
 // leadNowhere says of which variables what they name is not there.

@@ -154,10 +154,8 @@ func ReadProject(content []byte, name string, groups ...string) (*Project, error
 		}
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	p := &Project{Name: cmp.Or(d.Project.Name, d.Tool.Poetry.Name), Python: strings.TrimSpace(d.Project.Python), Builds: d.builds()}
-	p.TorchBuild = d.Build != nil && namesTorch(d.Build.Requires) != ""
-	p.Laid = d.Tool.Setuptools.Packages != nil || d.Tool.Setuptools.Modules != nil || d.Build != nil && d.Build.Backend != "" && !strings.HasPrefix(d.Build.Backend, "setuptools")
-	p.Unversioned = p.Builds && d.Project.Name != "" && d.Project.Version == "" && !slices.Contains(d.Project.Dynamic, "version")
+	p := &Project{Name: cmp.Or(d.Project.Name, d.Tool.Poetry.Name), Python: strings.TrimSpace(d.Project.Python)}
+	d.packaging(p)
 	r := reader{p: p, name: name}
 	r.add(d.Project.Dependencies, "project.dependencies")
 	declare(&r, d.Project.Optional, func(lines []string) []string { return lines })
@@ -174,12 +172,8 @@ func ReadProject(content []byte, name string, groups ...string) (*Project, error
 			return nil, err
 		}
 	}
-	for _, set := range d.Tool.UV.Conflicts {
-		names := text.Each(set, func(m map[string]any) string { return str(m["extra"]) + str(m["group"]) })
-		both := slices.DeleteFunc(names, func(g string) bool { return !isAsked(groups, g) })
-		if len(both) > 1 {
-			return nil, fmt.Errorf("%s: %s exclude each other (tool.uv.conflicts): ask for one of them", name, strings.Join(both, " and "))
-		}
+	if err := d.conflict(name, groups); err != nil {
+		return nil, err
 	}
 	p.Indexes, p.Members = d.indexes(name), d.Tool.UV.Workspace.Members
 	p.Limits = r.parse(d.Tool.UV.Limits, "tool.uv.constraint-dependencies")
@@ -195,6 +189,18 @@ func ReadProject(content []byte, name string, groups ...string) (*Project, error
 		uvOptions(raw.Tool.UV, p, name)
 	}
 	return p, r.err
+}
+
+// conflict is the error for groups that exclude each other.
+func (d *document) conflict(name string, groups []string) error {
+	for _, set := range d.Tool.UV.Conflicts {
+		names := text.Each(set, func(m map[string]any) string { return str(m["extra"]) + str(m["group"]) })
+		both := slices.DeleteFunc(names, func(g string) bool { return !isAsked(groups, g) })
+		if len(both) > 1 {
+			return fmt.Errorf("%s: %s exclude each other (tool.uv.conflicts): ask for one of them", name, strings.Join(both, " and "))
+		}
+	}
+	return nil
 }
 
 // byGroup asks for the build that an extra or group which is asked for takes from its own
@@ -215,12 +221,17 @@ func isAsked(groups []string, name string) bool {
 	return slices.ContainsFunc(groups, func(g string) bool { return machine.NormalName(g) == machine.NormalName(name) })
 }
 
-// builds reports whether the project is one to install: uv takes one that names no build
-// system for none; setuptools is one.
-func (d *document) builds() bool {
-	asked, poetry := d.Tool.UV.Package, d.Tool.Poetry.Package
-	return (d.Build != nil || d.Tool.Setuptools.Packages != nil) && cmp.Or(d.Project.Name, d.Tool.Poetry.Name) != "" &&
-		(asked == nil || *asked) && (poetry == nil || *poetry)
+// packaging reads how the project itself is built, where it is one to install: uv takes one
+// that names no build system for none; setuptools is one.
+func (d *document) packaging(p *Project) {
+	asked, poetry, tool := d.Tool.UV.Package, d.Tool.Poetry.Package, d.Tool.Setuptools
+	p.Laid = tool.Packages != nil || tool.Modules != nil
+	p.Builds = (d.Build != nil || tool.Packages != nil) && p.Name != "" && (asked == nil || *asked) && (poetry == nil || *poetry)
+	p.Unversioned = p.Builds && d.Project.Name != "" && d.Project.Version == "" && !slices.Contains(d.Project.Dynamic, "version")
+	if d.Build != nil {
+		p.TorchBuild = namesTorch(d.Build.Requires) != ""
+		p.Laid = p.Laid || !strings.HasPrefix(cmp.Or(d.Build.Backend, "setuptools"), "setuptools")
+	}
 }
 
 // outside takes over what says the dependencies where [project] does not: a file that

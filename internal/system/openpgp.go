@@ -41,24 +41,26 @@ func PublicKey(file []byte) (fingerprint string, packets []byte, err error) {
 		} else if err != nil {
 			return "", nil, fmt.Errorf("it is damaged: %w", err)
 		}
-		keep := fingerprint != "" && own && (p.Tag == userIDPacket || p.Tag == signaturePacket)
-		switch {
-		case p.Tag == subkeyPacket:
-			own = false
-		case p.Tag == publicKeyPacket && fingerprint != "":
-			return "", nil, errors.New("it holds more than one key")
-		case p.Tag == publicKeyPacket:
-			parsed, err := p.Parse()
+		switch p.Tag {
+		case publicKeyPacket:
+			parsed, _ := p.Parse() // what it cannot read is no such key
 			key, ok := parsed.(*packet.PublicKey)
-			if err != nil || !ok || key.Version != 4 {
+			if fingerprint != "" {
+				return "", nil, errors.New("it holds more than one key")
+			} else if !ok || key.Version != 4 {
 				return "", nil, errors.New("its key is not of version 4, or damaged")
 			}
-			fingerprint, keep = fmt.Sprintf("%X", key.Fingerprint), true
-		}
-		if keep {
-			if err := p.Serialize(&out); err != nil {
-				return "", nil, err
+			fingerprint = fmt.Sprintf("%X", key.Fingerprint)
+		case userIDPacket, signaturePacket:
+			if fingerprint == "" || !own {
+				continue
 			}
+		default:
+			own = own && p.Tag != subkeyPacket
+			continue
+		}
+		if err := p.Serialize(&out); err != nil {
+			return "", nil, err
 		}
 	}
 	if fingerprint == "" {
