@@ -65,8 +65,8 @@ func (w *Wish) conda() bool { return slices.Contains(managers.Conda(), w.Manager
 // Below is what pip installs after what conda does, where conda installs.
 func (w *Wish) Below() (below []pep508.Requirement) {
 	for _, file := range w.Files {
-		if p, err := Read(file); err == nil && w.conda() { // an error is reported where the request is read
-			below = append(below, p.Below...)
+		if w.conda() {
+			below = append(below, wishes(file).Below...)
 		}
 	}
 	return below

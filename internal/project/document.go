@@ -87,9 +87,7 @@ func itself(dir string) (names []string) {
 		names = append(names, machine.NormalName(filepath.Base(path)))
 	}
 	for _, name := range wishFiles {
-		if p, err := Read(filepath.Join(dir, name)); err == nil {
-			names = append(names, machine.NormalName(p.Name))
-		}
+		names = append(names, machine.NormalName(wishes(filepath.Join(dir, name)).Name))
 	}
 	return names
 }
@@ -119,10 +117,7 @@ func (d installation) packages(dir string) (out []pep508.Requirement) {
 // beside says what the project's documents install below the same heading as the first of
 // their lines, and nothing that is followed asks for.
 func (d installation) beside(dir, followed string, documented []pep508.Requirement) []string {
-	p, err := Read(filepath.Join(dir, followed))
-	if err != nil {
-		return nil // what is wrong with it is said where it is read
-	}
+	p := wishes(filepath.Join(dir, followed))
 	more := xslices.Filter(d.packages(dir), func(q pep508.Requirement) bool {
 		return !p.Asks(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
 	})

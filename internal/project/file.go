@@ -41,6 +41,15 @@ func Read(path string) (*pyproject.Project, error) {
 		"`-r FILE` takes a requirements file, a pyproject.toml, a setup.py, a setup.cfg or an environment.yml; `-r 'pyproject.toml[dev]'` adds a dependency group")
 }
 
+// wishes are what a file asks for: nothing, where it cannot be read. What is wrong with
+// one that is followed is told where the request is read.
+func wishes(path string) *pyproject.Project {
+	if p, err := Read(path); err == nil {
+		return p
+	}
+	return &pyproject.Project{}
+}
+
 // ReadFile reads a file of a project, up to the size that one may have.
 func ReadFile(path string) ([]byte, error) { return readBounded(path, maxProjectFile) }
 
@@ -89,12 +98,9 @@ func (w Wish) Warnings(c *resolver.Choice, env pep508.Environment) []string {
 		}
 	}
 	for _, path := range w.Files {
-		p, err := Read(path)
-		if err != nil {
-			continue // it was reported when the request was read
-		}
-		for _, said := range p.Contradictions(c, env) {
-			out = append(out, said+": an installer that follows the project would take another build")
+		p := wishes(path)
+		for _, other := range p.Contradictions(c, env) {
+			out = append(out, other+": an installer that follows the project would take another build")
 		}
 		for _, place := range p.Repositories() {
 			out = append(out, place+" is built from its repository at apply: its own code runs then, and what it requires was not read")

@@ -18,6 +18,7 @@ import (
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // An undeclared module is imported by a project and brought by nothing that it asks for.
@@ -33,12 +34,9 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 	asked, _ := RequirementsOf(w.Arguments)                  // what is wrong with them is said where the request is read
 	asked = append(asked, pep508.Requirement{Name: "torch"}) // it is installed in any case
 	asked = append(asked, w.documented...)
-	if p, err := Read(filepath.Join(dir, followed) + w.Extras); err == nil && followed != "" {
-		asked = slices.Concat(asked, p.Requirements, p.Below)
-		for _, place := range p.Places {
-			asked = append(asked, pep508.Requirement{Name: place.Package})
-		}
-	}
+	p := wishes(filepath.Join(dir, followed) + w.Extras)
+	asked = slices.Concat(asked, p.Requirements, p.Below,
+		text.Each(p.Places, func(place pyproject.Place) pep508.Requirement { return pep508.Requirement{Name: place.Package} }))
 	others := sync.OnceValue(func() map[string]undeclared { return elsewhereAsked(dir, followed) })
 	own := itself(dir)
 	for _, m := range closure.Of(os.DirFS(dir)) {
@@ -113,35 +111,26 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 		take(&pyproject.Project{Requirements: []pep508.Requirement{q}}, q.From)
 	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {
-		p, err := Read(filepath.Join(dir, name))
-		if err != nil || isEnvironment(name) {
-			continue // what is wrong with the followed one is said where it is read
+		if isEnvironment(name) {
+			continue
 		}
+		p := wishes(filepath.Join(dir, name))
 		if name != followed {
 			take(p, name)
 		}
 		for _, group := range p.Groups {
-			if q, err := Read(filepath.Join(dir, name+"["+group+"]")); err == nil {
-				take(q, fmt.Sprintf("`%s` of %s", group, name))
-			}
+			take(wishes(filepath.Join(dir, name)+"["+group+"]"), fmt.Sprintf("`%s` of %s", group, name))
 		}
 	}
-	for _, name := range listsInFolders(dir) {
-		if p, err := Read(filepath.Join(dir, name)); err == nil && name != followed {
+	for _, pattern := range []string{"*/*requirements*.txt", "*/*/*requirements*.txt", "*/*/*/*requirements*.txt"} {
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
+		for _, name := range xslices.Filter(found[:min(len(found), mostLists)], func(name string) bool { return name != followed }) {
+			p := wishes(filepath.Join(dir, name))
 			for i, q := range p.Requirements { // in no version: each of them is for a part of its own
 				p.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name, From: q.From}
 			}
 			take(p, name)
 		}
-	}
-	return out
-}
-
-// listsInFolders are the lists for pip that lie up to three folders down.
-func listsInFolders(dir string) (out []string) {
-	for _, pattern := range []string{"*/*requirements*.txt", "*/*/*requirements*.txt", "*/*/*/*requirements*.txt"} {
-		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
-		out = append(out, found[:min(len(found), mostLists)]...)
 	}
 	return out
 }

@@ -24,38 +24,33 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 	if m.Project() || t.NoInstallProject || err != nil { // the error is reported where the request is read
 		return nil
 	}
-	whole, side := packaging(dir, "", asked), strewn(dir)
+	whole, side, why := packaging(dir, "", asked), strewn(dir), ""
 	switch {
 	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
+		return nil
 	case whole.Unversioned:
 		w.Said = append(w.Said, "the project itself is not installed: [project] of its pyproject.toml names no version, and no tool builds that")
+		return nil
 	case !whole.Laid && len(side) > 1 && !slices.Contains(side, "src"):
-		w.documented = append(w.documented, whole.Requirements...)
-		w.Said = append(w.Said, "the project itself is not installed: which of "+strings.Join(say.Few(side, 4, "%d more"), ", ")+
-			" it is nothing says, and setuptools builds none of several; from its own folder all of it is imported")
+		why = "which of " + strings.Join(say.Few(side, 4, "%d more"), ", ") + " it is nothing says, and setuptools builds none of several; from its own folder all of it is imported"
 	case whole.TorchBuild:
-		w.documented = append(w.documented, whole.Requirements...)
-		w.Said = append(w.Said, "the project itself is not installed: to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active "+
-			"`python -m pip install --no-build-isolation --no-deps -e "+dir+"` does")
+		why = "to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active " +
+			"`python -m pip install --no-build-isolation --no-deps -e " + dir + "` does"
 	default:
-		w.documented = append(w.documented, whole.Requirements...)
-		t.Editable = cmp.Or(w.Home, dir)
 		t.Imported = append(t.Imported, ownPackages(dir)...)
-		if !elsewhere {
+		if t.Editable = cmp.Or(w.Home, dir); !elsewhere {
 			t.Editable, err = filepath.Abs(t.Editable)
 		}
-		return err
 	}
-	return nil
+	w.documented = append(w.documented, whole.Requirements...)
+	w.Said = append(w.Said, say.All(say.With("the project itself is not installed: ", why, ""))...)
+	return err
 }
 
 // packaging is what the packaging of a folder says together, without what is asked for already.
 func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
 	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
-		p, err := Read(filepath.Join(dir, name) + extras)
-		if err != nil {
-			continue
-		}
+		p := wishes(filepath.Join(dir, name) + extras)
 		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
 		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
 		whole.Places, whole.Name = append(whole.Places, p.Places...), cmp.Or(whole.Name, p.Name)

@@ -21,9 +21,8 @@ import (
 // members of uv's workspace, paths, `-e ./part`. A project of pixi names no file here.
 func (w *Wish) Local(t *plan.Target, elsewhere bool) {
 	for _, file := range w.Files {
-		if p, err := Read(file); err == nil { // an error is reported where the request is read
-			w.local(p, w.members(p, filepath.Dir(file)), t, elsewhere)
-		}
+		p := wishes(file)
+		w.local(p, members(p, filepath.Dir(file)), t, elsewhere)
 	}
 }
 
@@ -64,11 +63,7 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, t *plan.Ta
 func (w *Wish) Packaged(dir string) []string {
 	out := []string{"uv.lock"}
 	for _, file := range w.Files {
-		p, err := Read(file)
-		if err != nil {
-			continue
-		}
-		for _, member := range w.members(p, filepath.Dir(file)) {
+		for _, member := range members(wishes(file), filepath.Dir(file)) {
 			if way, err := filepath.Rel(dir, filepath.Join(member, "pyproject.toml")); err == nil && filepath.IsLocal(way) {
 				out = append(out, filepath.ToSlash(way))
 			}
@@ -87,14 +82,13 @@ func (w *Wish) placed(way string, elsewhere bool) string {
 }
 
 // members are the folders of the workspace of a project in dir, by the names of their packages.
-func (w *Wish) members(p *pyproject.Project, dir string) map[string]string {
+func members(p *pyproject.Project, dir string) map[string]string {
 	out := map[string]string{}
 	for _, pattern := range p.Members {
 		found, _ := fs.Glob(os.DirFS(dir), strings.TrimPrefix(pattern, "./")) // a malformed one finds nothing
 		for _, way := range found {
 			if member := filepath.Join(dir, way); len(out) < 200 && IsDir(member) {
-				part := packaging(member, "", &pyproject.Project{})
-				out[machine.NormalName(part.Name)] = member
+				out[machine.NormalName(packaging(member, "", &pyproject.Project{}).Name)] = member
 			}
 		}
 	}

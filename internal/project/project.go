@@ -118,10 +118,8 @@ func (w *Wish) followOwnLock(dir string) (followed string) {
 		}
 		if err != nil {
 			w.Said = append(w.Said, name+" is not followed: "+text.Escape(err.Error()))
-		} else if p, err := Read(filepath.Join(dir, "pyproject.toml")); err == nil && w.Lock.Older(p.Requirements) != "" {
-			w.Said = append(w.Said, fmt.Sprintf("%s is not followed: it is older than pyproject.toml, which asks for %s",
-				name, text.Escape(w.Lock.Older(p.Requirements))))
-			w.Lock = nil
+		} else if asked := w.Lock.Older(wishes(filepath.Join(dir, "pyproject.toml")).Requirements); asked != "" {
+			w.Lock, w.Said = nil, append(w.Said, fmt.Sprintf("%s is not followed: it is older than pyproject.toml, which asks for %s", name, text.Escape(asked)))
 		}
 		return "pyproject.toml"
 	}
@@ -209,10 +207,7 @@ func others(dir string) (out []string) {
 
 // namedBy are the files that the followed one names, which are followed too.
 func namedBy(dir, followed string) (nested []string) {
-	p, err := Read(filepath.Join(dir, followed))
-	if err != nil {
-		return nil
-	}
+	p := wishes(filepath.Join(dir, followed))
 	from := text.Each(p.Requirements, func(q pep508.Requirement) string { return q.From })
 	for _, name := range append(from, text.Each(p.Places, func(place pyproject.Place) string { return place.From })...) {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, filepath.Join(dir, "x")[:len(filepath.Join(dir, "x"))-1]), ":")
@@ -269,8 +264,8 @@ func (w *Wish) OtherList(q planning.Question) []string {
 	files, runs := xslices.Once(text.Each(rest, of)), q.Runs()
 	for _, name := range others(w.Dir) {
 		path := filepath.Join(w.Dir, name)
-		p, err := Read(path)
-		if err != nil || slices.Contains(append(files, of(asked[i])), path) || !p.Asks("torch") {
+		p := wishes(path)
+		if slices.Contains(append(files, of(asked[i])), path) || !p.Asks("torch") {
 			continue
 		}
 		q.Request.Requirements = slices.Concat(p.Requirements, rest)
@@ -317,8 +312,8 @@ func missingModules(dir string) (said []string) {
 // inExtras says in which extras of the followed file torch stands, where it does not ask
 // for torch itself.
 func inExtras(dir, followed string) []string {
-	p, err := Read(filepath.Join(dir, followed))
-	if err != nil || p.Asks("torch") || len(p.TorchIn) == 0 {
+	p := wishes(filepath.Join(dir, followed))
+	if p.Asks("torch") || len(p.TorchIn) == 0 {
 		return nil
 	}
 	extras := text.Each(p.TorchIn, func(c pyproject.Carrier) string { return fmt.Sprintf("%s (%s)", c.Group, c.Text) })
@@ -356,11 +351,10 @@ func listsBelow(dir string) []string {
 		name := filepath.Base(inner)
 		return slices.Contains(wishFiles, name) || strings.HasPrefix(name, "requirements") && strings.HasSuffix(name, ".txt")
 	})
-	lists = text.Each(lists, func(inner string) string { return filepath.ToSlash(filepath.Join(dir, inner)) })
-	if i := slices.IndexFunc(lists, func(path string) bool { p, err := Read(path); return err == nil && p.Asks("torch") }); i > 0 {
+	if i := slices.IndexFunc(lists, func(inner string) bool { return wishes(filepath.Join(dir, inner)).Asks("torch") }); i > 0 {
 		lists[0], lists[i] = lists[i], lists[0]
 	}
-	return lists
+	return text.Each(lists, func(inner string) string { return filepath.ToSlash(filepath.Join(dir, inner)) })
 }
 
 // Unfollowed says that a project's wishes lie here and were not asked for; "" there
