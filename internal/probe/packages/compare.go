@@ -29,6 +29,8 @@ type comparison struct {
 	dirs   map[string]map[string]bool // the names in each directory
 	read   int                        // sources that were read for their hash
 	young  []machine.RecordFile       // libraries that were written to since
+	late   []machine.RecordFile       // files that keep their time, and came to their place since
+	seen   int                        // files that were looked at
 }
 
 // compare looks at one file of RECORD.
@@ -71,6 +73,7 @@ func (c *comparison) absent(file string) {
 // content notes a file that is not as it was installed, or that this user may not read.
 func (c *comparison) content(file string, f machine.RecordFile) {
 	i, err := os.Stat(c.h.Real(file))
+	c.seen++
 	switch depth := strings.Count(file[len(c.site):], "/") + 1; {
 	case errors.Is(err, fs.ErrNotExist): // a link to nothing
 		c.absent(file)
@@ -83,12 +86,27 @@ func (c *comparison) content(file string, f machine.RecordFile) {
 		c.rewritten(file, f.Hash)
 	case isLibrary(file) && c.isYoung(i):
 		c.young = append(c.young, f)
+	case !c.put.IsZero() && changed(i).After(c.put.Add(settled)):
+		c.late = append(c.late, f)
 	}
 }
 
 // isYoung reports whether a file was written to since its package was installed, or is to be read whatever its time.
-func (c *comparison) isYoung(i os.FileInfo) bool {
-	return c.h.Whole || i.ModTime().After(c.after) || !c.put.IsZero() && changed(i).After(c.put.Add(settled))
+func (c *comparison) isYoung(i os.FileInfo) bool { return c.h.Whole || i.ModTime().After(c.after) }
+
+// lateFiles takes those that came after RECORD for written to, where that are few: a copy of the whole, a cache that drops
+// its names and a change of owner move most of a package at once.
+func (c *comparison) lateFiles() {
+	if 2*len(c.late) > c.seen {
+		return
+	}
+	for _, f := range c.late {
+		if file := c.site + path.Clean(f.Path); isSource(file) {
+			c.rewritten(file, f.Hash)
+		} else if isLibrary(file) {
+			c.young = append(c.young, f)
+		}
+	}
 }
 
 // youngLibraries reads for their hashes the libraries that were written to after their package was

@@ -125,6 +125,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 		}
 		c.compare(f)
 	}
+	c.lateFiles()
 	c.youngLibraries()
 	c.byteCode(tag)
 	if !itself && byPip { // it lists itself, by its specification

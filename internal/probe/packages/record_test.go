@@ -183,7 +183,7 @@ func TestLinksToCache(t *testing.T) {
 }
 
 // Other bytes in a file of the same size that was given an old time: it came to its place after RECORD all the same,
-// which is seen but where other names lead to the file.
+// which is seen but where other names lead to the file, or most of its package came then, as where a cache was cleaned.
 func TestOldTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of a file's own change is asked on Linux alone")
@@ -193,22 +193,30 @@ func TestOldTime(t *testing.T) {
 	testenv.Write(t, root+"/s/torch/x.py", "x = (")
 	d := machine.DistFiles{Info: info, Installer: "uv"}
 	c := comparison{h: sysroot.New(sysroot.Options{Root: root, OS: "linux"}), d: &d, site: "/s/", byPip: true, after: time.Now().Add(time.Hour)}
+	look := func(others int) {
+		c.content("/s/torch/x.py", machine.RecordFile{Path: "torch/x.py", Hash: "sha256=" + digest([]byte("x = 1")), Size: 5})
+		c.seen += others
+		c.lateFiles()
+		c.late, c.seen = nil, 0
+	}
 	for _, early := range []bool{false, true} {
 		c.put = time.Now()
 		if early {
 			c.put = c.put.Add(-time.Hour)
 		}
-		c.content("/s/torch/x.py", machine.RecordFile{Path: "torch/x.py", Hash: "sha256=" + digest([]byte("x = 1")), Size: 5})
+		look(1)
 		if (len(d.Resized) == 1) != early {
 			t.Errorf("RECORD before it %v: %v", early, d.Resized)
 		}
 	}
+	d.Resized = nil
+	if look(0); len(d.Resized) > 0 {
+		t.Errorf("all of it came later: %v", d.Resized)
+	}
 	if err := os.Link(root+"/s/torch/x.py", root+"/cache"); err != nil {
 		t.Fatal(err)
 	}
-	d.Resized = nil
-	c.content("/s/torch/x.py", machine.RecordFile{Path: "torch/x.py", Hash: "sha256=" + digest([]byte("x = 1")), Size: 5})
-	if len(d.Resized) > 0 {
+	if look(1); len(d.Resized) > 0 {
 		t.Errorf("a file with another name: %v", d.Resized)
 	}
 }
