@@ -55,9 +55,9 @@ func TestHelpExamples(t *testing.T) {
 var otherShell = map[string]string{"source": "fish pastes it", "Invoke-Expression": "PowerShell pastes it"}
 
 // absent is what an example may end with where what it speaks of is not here: a
-// terminal to ask on, a lock, a tag of Git, a job, an environment on srun's machine.
+// terminal to ask on, a project, a lock, a tag of Git, a job, an environment on srun's machine.
 var (
-	absent     = regexp.MustCompile(`there is no (terminal|environment|envfix\.lock|earlier|lock)|no such file|nor a revision of [Gg]it|names no host|no process`)
+	absent     = regexp.MustCompile(`there is no (terminal|environment|pyproject\.toml|envfix\.lock|earlier|lock)|no such file|nor a revision of [Gg]it|names no host|no process`)
 	wrongUsage = regexp.MustCompile("unknown flag|unknown command|takes no arguments")
 )
 
