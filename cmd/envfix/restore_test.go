@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,45 @@ func TestRestore(t *testing.T) {
 					t.Errorf("a wish was stored: %v\n%s", err, out)
 				}
 			})
+		}
+	}
+}
+
+// Where the index refuses the one package, the second choice builds the environment anew, and says so; where that fails
+// too, all is as it was.
+func TestRestoreRefused(t *testing.T) {
+	for _, times := range []int{1, 1000} {
+		s := newOwnIndex(t, "uv")
+		numpy := testindex.Wheel{Name: "numpy", Version: "2.1.0", Files: map[string]string{"numpy/__init__.py": "from . import linalg\n", "numpy/linalg.py": "whole = True\n"}}
+		torch := testindex.TorchBuild{Version: "2.4.1", Says: "2.4.1+cu121", CUDA: "12.1", CuDNN: 90100, Arches: strings.Fields("sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90")}.Wheel()
+		s.public.Add(numpy, torch)
+		s.private.Add(numpy, torch)
+		s.install("torch==2.4.1", "acme==1.0", "numpy==2.1.0")
+		env := filepath.Join(s.dir, ".venv")
+		lost, err := filepath.Glob(filepath.Join(env, "lib/python*/site-packages/numpy/linalg.py"))
+		if err != nil || len(lost) != 1 {
+			t.Fatal(lost, err)
+		}
+		if err := os.Remove(lost[0]); err != nil {
+			t.Fatal(err)
+		}
+		before := hashes(t, env)
+		s.public.BreakTimes("/files/numpy-2.1.0-py3-none-any.whl", times, testindex.NotFound)
+		out, err := s.run("envfix", append([]string{"doctor", "--fix", "--yes"}, s.wish...)...)
+		said := []string{".venv is copied beside by hard links", ".venv is built anew and replaced at the end"}
+		if times > 1 { // what stands on the other stream is kept where it ends in an error
+			said = append(said, "the small change failed, and the environment is as it was; the second choice builds it anew")
+		}
+		if slices.ContainsFunc(said, func(s string) bool { return !strings.Contains(out, s) }) {
+			t.Errorf("the second choice is not said: %v\n%s", err, out)
+		}
+		if _, err := os.Stat(lost[0]); (err == nil) != (times == 1) {
+			t.Errorf("the file after %d refusals: %v\n%s", times, err, out)
+		}
+		if times == 1 {
+			s.must(filepath.Join(env, "bin/acme"))
+		} else if after := hashes(t, env); err == nil || !maps.Equal(before, after) {
+			t.Errorf("it failed, and the environment is another one: %v\n%s", err, out)
 		}
 	}
 }
