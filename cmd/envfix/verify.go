@@ -69,7 +69,9 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	}
 	argv := say.Either(f.quick, apply.QuickArgv, apply.Argv)
 	bar := newProgress("importing " + strings.Join(modules, ", ") + " and computing")
-	proof, err := apply.Prove(ctx, system.Command{Argv: argv(filepath.Join(bin, "python"), modules)})
+	proof, err := apply.Outlive(argv(filepath.Join(bin, "python"), modules), func(argv []string) (apply.Proof, error) {
+		return apply.Prove(ctx, system.Command{Argv: argv})
+	})
 	bar.end()
 	if err != nil {
 		return err

@@ -1,9 +1,12 @@
 package apply
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"envfix/internal/system"
 )
 
 // Stand-ins for torch and NumPy: as they are where both were built for one ABI, and
@@ -54,5 +57,37 @@ func TestProofCrossesToNumPy(t *testing.T) {
 				t.Errorf("errors %q, imports %v", got, p.Imports)
 			}
 		})
+	}
+}
+
+// What ends Python is one module's failure, with its name: the rest is proven without it.
+func TestProofOutlivesWhatEndsPython(t *testing.T) {
+	const ends = sameABI + `
+import os, signal
+def die(*_): os.kill(os.getpid(), signal.SIGSEGV)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torchaudio": die()
+sys.meta_path.insert(0, Finder())
+sys.modules["torchvision"] = None
+module("jax", __version__="0.12.0", devices=die)
+`
+	runs := 0
+	p, err := Outlive([]string{"python3", "-I", "-c", ends + proofProgram, "quick", "torch", "torchaudio", "jax"}, func(argv []string) (Proof, error) {
+		runs++
+		return Prove(t.Context(), system.Command{Argv: argv})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const why = "python3 was ended by segmentation fault"
+	if got, want := fmt.Sprint(p.Errors), fmt.Sprint(map[string]string{"computing with jax": why, "torchaudio": why}); got != want || p.Torch == "" || p.Now != "" || runs != 3 {
+		t.Errorf("%s, torch %q, %d runs", got, p.Torch, runs)
+	}
+	p, err = Outlive([]string{"python3", "-I", "-c", ends + "sys.modules['torchaudio'] = None; sys.modules['torch'].cuda.is_available = die\n" + proofProgram, "quick", "torch"}, func(argv []string) (Proof, error) {
+		return Prove(t.Context(), system.Command{Argv: argv})
+	})
+	if got := fmt.Sprint(p.Errors); err != nil || got != fmt.Sprint(map[string]string{"computing with torch": why}) {
+		t.Errorf("%s, %v", got, err)
 	}
 }

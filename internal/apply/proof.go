@@ -41,6 +41,7 @@ type Proof struct {
 	Others   map[string]int    `json:"frameworks"` // framework → GPUs that it computes on
 	Path     string            `json:"path"`       // torch.__file__
 	Mapped   []string          `json:"mapped"`     // files of CUDA's and torch's libraries that are loaded; nil off Linux
+	Now      string            `json:"now"`        // what was tried when the answer was given; "": it is the last one
 }
 
 // A GPUProof compares what one GPU computes with the CPU's result.
@@ -81,10 +82,25 @@ func ReadProof(out string) (Proof, error) {
 			if err := json.Unmarshal([]byte(text), &p); err != nil {
 				return p, fmt.Errorf("the environment's Python gave no readable answer: %w", err)
 			}
+			if p.Now != "" {
+				return p, fmt.Errorf("the environment's Python ended before it could answer, at %s", p.Now)
+			}
 			return p, nil
 		}
 	}
 	return Proof{}, errors.New("the environment's Python ended before it could answer")
+}
+
+// Outlive has a proof run again without what ended its Python, and says what that was.
+func Outlive(argv []string, run func(argv []string) (Proof, error)) (Proof, error) {
+	for {
+		proof, err := run(argv)
+		exit, ended := errors.AsType[*system.ExitError](err)
+		if !ended || proof.Now == "" {
+			return proof, err
+		}
+		argv = append(argv, "!"+proof.Now+"="+exit.Error())
+	}
 }
 
 // Compare says what of a proof is not what was wanted; nothing: it holds.
@@ -166,7 +182,7 @@ func (p Proof) Words() (shown, not []string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Unproven)) {
-		not = append(not, text.Printable("import "+name+": "+p.Unproven[name]))
+		not = append(not, text.Printable(name+": "+p.Unproven[name]))
 	}
 	switch {
 	case p.Torch != "" && len(p.GPUs) == 0 && len(p.Arches) == 0:

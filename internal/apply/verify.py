@@ -1,14 +1,29 @@
 # Prints as the last line of its output, in JSON, what the environment of this
 # interpreter can do. Arguments: "quick" or "full", then the modules to import; of a
-# distribution, named with "==" behind it, those at the top, which may fail.
+# distribution, named with "==" behind it, those at the top, which may fail; and what
+# ended Python before, as "!computing with jax=python was ended by ...", to leave it out.
 import importlib
 import importlib.util
 import json
 import sys
 
 
+class Died(Exception):
+    """What is tried has ended Python before."""
+
+
+died = dict(a[1:].split("=", 1) for a in sys.argv[2:] if a.startswith("!"))
+
+
+def begin(out, what):
+    """Say what is tried now: a library may end Python, and nothing is said after that."""
+    if what in died:
+        raise Died(died[what])
+    print("\nenvfix:" + json.dumps(dict(out, now=what)), flush=True)
+
+
 def text(error):
-    return (type(error).__name__ + ": " + str(error))[:600]
+    return (type(error).__name__ + ": " + str(error))[:600].replace("Died: ", "", 1)
 
 
 def compute(torch, device, quick):
@@ -117,6 +132,7 @@ def frameworks(out):
         if module is None or name not in out["imports"]:
             continue
         try:
+            begin(out, "computing with " + name)
             out["frameworks"][name] = run(module)
         except Exception as e:
             out["errors"]["computing with " + name] = text(e)
@@ -152,20 +168,25 @@ def brought(name):
 
 def main():
     out = {"imports": {}, "errors": {}, "unproven": {}, "gpus": [], "frameworks": {}}
-    names = [n for n in sys.argv[2:] if not n.endswith("==")]
+    names = [n for n in sys.argv[2:] if not n.endswith("==") and n[0] != "!"]
     asked = [m for n in sys.argv[2:] if n.endswith("==") for m in brought(n[:-2])]
     if "torch" in names:  # what a package brought may be of another CUDA, and raises when it is imported
         names += [n for n in ("torchvision", "torchaudio") if n not in names and present(n)]
     for name in names + asked:
         try:
+            begin(out, name)
             out["imports"][name] = str(getattr(importlib.import_module(name), "__version__", ""))
         except BaseException as e:  # a library may end in SystemExit
-            out["errors" if name in names else "unproven"][name] = text(e)
+            out["errors" if name in names else "unproven"][name if name in names else "import " + name] = text(e)
     frameworks(out)
     torch = sys.modules.get("torch")
     if torch is not None and "torch" not in out["errors"]:
-        describe(torch, out, sys.argv[1] == "quick")
-        bridge(torch, out)
+        try:
+            begin(out, "computing with torch")
+            describe(torch, out, sys.argv[1] == "quick")
+            bridge(torch, out)
+        except Died as e:
+            out["errors"]["computing with torch"] = text(e)
         out["path"] = str(getattr(torch, "__file__", "") or "")
         out["mapped"] = mapped()
     return out
