@@ -144,7 +144,7 @@ func (r *run) carryOut(ctx context.Context) error {
 	}
 	for i := 0; i < len(r.plan.Steps); i++ {
 		at, err := i, error(nil)
-		if r.beside(i) {
+		if beside(r.plan.Steps, i) {
 			at, err = r.bothAtOnce(ctx, i)
 			i++
 		} else {

@@ -12,8 +12,8 @@ import (
 // beside reports whether step i is the installer's own check of what it installed, and
 // the next one the proof: both only read, so that neither waits for the other. A small
 // proof takes no longer than uv's check, and pip's takes half a second.
-func (r *run) beside(i int) bool {
-	return i+1 < len(r.plan.Steps) && onlyChecks(r.plan.Steps[i]) && r.plan.Steps[i+1].Verify != nil
+func beside(steps []plan.Step, i int) bool {
+	return i+1 < len(steps) && onlyChecks(steps[i]) && steps[i+1].Verify != nil
 }
 
 // onlyChecks reports whether a step runs `uv pip check` or `pip check`, by its command:

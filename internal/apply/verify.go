@@ -1,12 +1,12 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
 
 	"envfix/internal/fail"
+	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
@@ -34,30 +34,9 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 			return mid()
 		}
 	}
-	env := map[string]string{}
-	if want.CUDAVisible != "" {
-		env["CUDA_VISIBLE_DEVICES"] = want.CUDAVisible
-	}
-	argv := Argv(Python(r.fill("{gen}")), append(want.Imports, text.Each(want.Added, func(d string) string { return d + "==" })...))
-	proof, err := Outlive(argv, func(argv []string) (Proof, error) {
-		var answer strings.Builder
-		err := r.program(ctx, i, system.Command{Argv: argv, Env: env, Started: mid, Raw: &answer, Quiet: true})
-		proof, unread := ReadProof(answer.String())
-		mid = nil // once is enough
-		return proof, cmp.Or(err, unread)
-	})
-	if failed, ok := errors.AsType[*fail.Error](err); ok && failed.Code == fail.Failed {
-		failed.Code = fail.Verify
-		return failed
-	}
+	proof, err := r.prove(ctx, i, want, mid)
 	if err != nil {
 		return err
-	}
-	for what, why := range proof.Errors { // what a framework for GPUs does where none is says nothing of those to come
-		if r.plan.Basis.Request.Described && len(proof.GPUs) == 0 && strings.HasPrefix(what, "computing with ") && what != "computing with torch" {
-			proof.Unproven[what] = why
-			delete(proof.Errors, what)
-		}
 	}
 	if wrong := Compare(want, proof); len(wrong) > 0 {
 		return unproven(wrong, r.inPlace(), r.env.path(r.logName(i)))
@@ -83,6 +62,32 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		r.say("%s", line)
 	}
 	return ctx.Err()
+}
+
+// prove has the environment's Python say what it can do. mid is called once it runs.
+func (r *run) prove(ctx context.Context, i int, want plan.Verify, mid func() error) (Proof, error) {
+	env := map[string]string{}
+	if want.CUDAVisible != "" {
+		env["CUDA_VISIBLE_DEVICES"] = want.CUDAVisible
+	}
+	argv := Argv(Python(r.fill("{gen}")), append(want.Imports, text.Each(want.Added, func(d string) string { return d + "==" })...))
+	proof, err := Outlive(argv, func(argv []string) (Proof, error) {
+		var answer strings.Builder
+		err := r.program(ctx, i, system.Command{Argv: argv, Env: env, Started: mid, Raw: &answer, Quiet: true})
+		proof, unread := ReadProof(answer.String())
+		if mid = nil; err == nil && unread != nil {
+			err = &fail.Error{Code: fail.Verify, Text: r.plan.Steps[i].Title + ": " + unread.Error(), Err: unread}
+		}
+		return proof, err
+	})
+	if failed, ok := errors.AsType[*fail.Error](err); ok && failed.Code == fail.Failed {
+		failed.Code = fail.Verify
+		return proof, failed
+	}
+	if r.plan.Basis.Request.Described && len(proof.GPUs) == 0 {
+		proof.withoutGPU()
+	}
+	return proof, err
 }
 
 // unproven says what is wrong with a new environment, whose whole output is in a log.
