@@ -1,12 +1,9 @@
 package propose
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,17 +18,6 @@ import (
 // configuration or logins, and returns the lock. Nothing is built: what only a build would tell
 // is an error.
 func Relock(ctx context.Context, uv, index string, files map[string][]byte) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "envfix-relock-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	for name, content := range files {
-		path := filepath.Join(dir, "project", filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, content, 0o600)); err != nil {
-			return nil, err
-		}
-	}
 	env := slices.DeleteFunc(team.UVEnvironment(os.Environ(), index), func(pair string) bool {
 		return strings.HasPrefix(pair, "UV_NO_CONFIG=") || strings.HasPrefix(pair, "HOME=") || strings.HasPrefix(pair, "XDG_CONFIG")
 	})
@@ -40,13 +26,12 @@ func Relock(ctx context.Context, uv, index string, files map[string][]byte) ([]b
 			env = append(env, "UV_CACHE_DIR="+filepath.Join(cache, "uv"))
 		}
 	}
-	env = append(env, "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CONFIG_DIRS="+dir, "UV_NO_BUILD=1", "NETRC="+os.DevNull,
-		"UV_KEYRING_PROVIDER=disabled", "UV_CREDENTIALS_DIR="+dir)
-	var errs bytes.Buffer
-	err = system.Run(ctx, system.Command{Argv: []string{uv, "lock"}, Dir: filepath.Join(dir, "project"), Grace: time.Second / 2, Stall: time.Minute, Work: mostTime,
-		Made: func(c *exec.Cmd) { c.Env, c.Stdout, c.Stderr = env, &errs, &errs }})
+	r := team.UVRun{Command: system.Command{Argv: []string{uv, "lock"}, Dir: "project", Grace: time.Second / 2, Stall: time.Minute, Work: mostTime}, Files: files, Leaves: "uv.lock"}
+	err := r.Run(ctx, func(dir string) []string {
+		return slices.Concat(env, team.Stranger(dir), []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CONFIG_DIRS=" + dir, "UV_NO_BUILD=1"})
+	})
 	if err != nil {
-		return nil, fmt.Errorf("uv: %s", text.Cut(text.Printable(strings.Join(strings.Fields(errs.String()), " ")), 300))
+		return nil, fmt.Errorf("uv: %s", text.Cut(words(&r), 300))
 	}
-	return os.ReadFile(filepath.Join(dir, "project", "uv.lock"))
+	return r.Left, nil
 }

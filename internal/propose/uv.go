@@ -1,18 +1,16 @@
 package propose
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"envfix/internal/lazy"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/team"
 	"envfix/internal/text"
@@ -57,11 +55,6 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	if l.left <= 0 {
 		return "", errLate
 	}
-	dir, err := os.MkdirTemp("", "envfix-resolve-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
 	argv := []string{"pip", "compile", "in.txt", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python-version", j.python, "--python-platform", l.Platform}
 	env := team.UVEnvironment(os.Environ(), l.Index)
 	files := map[string][]string{"in.txt": j.lines, "limits.txt": j.limits, "overrides.txt": j.overrides}
@@ -82,24 +75,19 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 		env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "UV_NO_CONFIG=") })
 	}
 	named := slices.Concat(j.lines, j.limits, j.overrides)
-	if slices.ContainsFunc(named, func(line string) bool { return strings.Contains(line, "@") }) { // an address of the project's: none of the user's logins is for it
-		env = append(env, "NETRC="+os.DevNull, "UV_KEYRING_PROVIDER=disabled", "UV_CREDENTIALS_DIR="+dir)
-	}
+	addresses := slices.ContainsFunc(named, func(line string) bool { return strings.Contains(line, "@") }) // of the project's: none of the user's logins is for them
 	for _, s := range j.sources {
 		argv = append(argv, "--no-binary", s.Name)
 		files["uv.toml"] = append(files["uv.toml"], s.metadata())
 		files["limits.txt"] = append(files["limits.txt"], s.Name+"=="+s.Version) // of other versions nothing is known
 	}
-	if err := writeLines(dir, files); err != nil {
-		return "", err
+	r := team.UVRun{Command: system.Command{Argv: append([]string{l.UV}, argv...), Grace: time.Second / 2, Stall: l.still, Work: l.left},
+		Files: map[string][]byte{}, Errs: system.Tail{Most: 1 << 20}}
+	for name, lines := range files {
+		r.Files[name] = team.Lines(lines)
 	}
-	var out, errs bytes.Buffer
-	cmd := &exec.Cmd{}
-	err = system.Run(ctx, system.Command{Argv: append([]string{l.UV}, argv...), Dir: dir, Grace: time.Second / 2, Stall: l.still, Work: l.left,
-		Made: func(c *exec.Cmd) { c.Env, c.Stdout, c.Stderr, cmd = env, &out, &errs, c }})
-	if did := cmd.ProcessState; did != nil {
-		l.left -= did.UserTime() + did.SystemTime()
-	}
+	err := r.Run(ctx, func(dir string) []string { return slices.Concat(env, say.Either(addresses, team.Stranger(dir), nil)) })
+	l.left -= r.Took
 	_, stalled := errors.AsType[*system.StallError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -107,12 +95,12 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	case stalled:
 		l.left = 0
 		return "", errLate
-	case err != nil && strings.Contains(errs.String(), "No solution found"):
-		return "", &refusal{text.Printable(strings.Join(strings.Fields(errs.String()), " "))}
+	case err != nil && strings.Contains(r.Errs.String(), "No solution found"):
+		return "", &refusal{words(&r)}
 	case err != nil:
-		return "", fmt.Errorf("uv: %s", text.Cut(text.Printable(strings.Join(strings.Fields(errs.String()), " ")), 300))
+		return "", fmt.Errorf("uv: %s", text.Cut(words(&r), 300))
 	}
-	return out.String(), nil
+	return r.Out.String(), nil
 }
 
 // defaultIndex is the address of the index that uv takes packages from.
@@ -175,12 +163,7 @@ func (no *refusal) sentence() string {
 	return text.Cut("because "+cause, 300)
 }
 
-// writeLines writes files of lines into a folder.
-func writeLines(dir string, files map[string][]string) error {
-	for name, lines := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+// words are what uv said, in one line.
+func words(r *team.UVRun) string {
+	return text.Printable(strings.Join(strings.Fields(r.Errs.String()), " "))
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,55 +42,26 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := os.MkdirTemp("", "envfix-lock-")
-	if err != nil {
-		return nil, nil, err
+	r := UVRun{Command: system.Command{Argv: append([]string{u.path}, u.argv(j)...), Second: true, Grace: time.Second}, Leaves: "pylock.toml",
+		Files: map[string][]byte{"pyproject.toml": project, placesFile: Lines(j.Places), limitsFile: Lines(j.Constraints), overridesFile: Lines(j.Overrides)}}
+	if old, err := ReadFile(present); err == nil {
+		r.Files["pylock.toml"] = old
 	}
-	defer os.RemoveAll(dir)
-	if err := write(dir, j, project, present); err != nil {
-		return nil, nil, err
+	err = r.Run(ctx, func(string) []string {
+		return slices.Concat(UVEnvironment(os.Environ(), u.index), say.Either(u.alone, []string{"UV_HTTP_RETRIES=0", "UV_HTTP_TIMEOUT=10", "UV_HTTP_CONNECT_TIMEOUT=4"}, nil))
+	})
+	if ctx.Err() != nil {
+		return nil, nil, fail.New(fail.Interrupted, "interrupted")
+	} else if err != nil {
+		return nil, nil, unresolved(r.Errs.Lines(0), err)
 	}
-	cmd := exec.CommandContext(ctx, u.path, u.argv(j)...)
-	cmd.Dir, cmd.Env = dir, UVEnvironment(os.Environ(), u.index)
-	if u.alone {
-		cmd.Env = append(cmd.Env, "UV_HTTP_RETRIES=0", "UV_HTTP_TIMEOUT=10", "UV_HTTP_CONNECT_TIMEOUT=4")
-	}
-	cmd.WaitDelay = time.Second // what it started may keep the pipe
-	errs := system.Tail{Most: mostTail}
-	cmd.Stderr = &errs
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, fail.New(fail.Interrupted, "interrupted")
-		}
-		return nil, nil, unresolved(errs.Lines(0), err)
-	}
-	for _, line := range errs.Lines(0) {
+	for _, line := range r.Errs.Lines(0) {
 		note, ok := strings.CutPrefix(line, "warning: ")
 		if ok && !strings.Contains(note, "will be used to build dependencies") { // nothing is built but by the user's word
 			notes = append(notes, note)
 		}
 	}
-	answer, err = ReadFile(filepath.Join(dir, "pylock.toml"))
-	return answer, notes, err
-}
-
-// write puts into a directory what uv reads there: the job's files, and the present answer.
-func write(dir string, j lock.Job, project []byte, present string) error {
-	files := map[string][]byte{"pyproject.toml": project}
-	for name, lines := range map[string][]string{placesFile: j.Places, limitsFile: j.Constraints, overridesFile: j.Overrides} {
-		if len(lines) > 0 {
-			files[name] = []byte(strings.Join(lines, "\n") + "\n")
-		}
-	}
-	if old, err := ReadFile(present); err == nil {
-		files["pylock.toml"] = old
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.Left, notes, nil
 }
 
 // The files beside the pyproject.toml, which has no room for places, and of whose
