@@ -66,16 +66,10 @@ func edit(b *builder) {
 	if !b.t.Edit || b.t.Project == nil || b.choice == nil {
 		return
 	}
-	c := *b.choice
-	if c.Index != nil {
-		url := b.src.url(c.Index)
-		c.Index = &url
-	}
-	patch, sync := pyproject.Patcher(b.t.Project)
-	after, err := patch(b.t.Project, b.t.ProjectFile, &c, b.h.Platform)
+	after, sync, err := pyproject.Patch(b.t.Project, b.t.ProjectFile, *b.choice, b.h.Platform, b.src.url)
 	if err != nil {
 		b.warn("%s is not written: %s", b.t.ProjectFile, text.Escape(err.Error()))
 		return
 	}
-	b.writeProject("edit", b.t.ProjectFile, "`"+sync+"` installs torch "+c.Torch+" then, too", after)
+	b.writeProject("edit", b.t.ProjectFile, "`"+sync+"` installs torch "+b.choice.Torch+" then, too", after)
 }

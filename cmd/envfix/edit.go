@@ -25,13 +25,8 @@ func (f planFlags) edited(ctx context.Context, q planning.Question, chosen *reso
 	if !q.Target.Edit || chosen == nil || q.Target.Project == nil {
 		return ""
 	}
-	mirrors, c := plan.ParseMirrors(q.Target.Mirrors), *chosen
-	if c.Index != nil {
-		url := mirrors.There(*c.Index)
-		c.Index = &url
-	}
-	uv, why := system.UV(system.ToolsDir()), ""
-	patch, sync := pyproject.Patcher(q.Target.Project)
+	mirrors, uv, why := plan.ParseMirrors(q.Target.Mirrors), system.UV(system.ToolsDir()), ""
+	after, sync, err := pyproject.Patch(q.Target.Project, q.Target.ProjectFile, *chosen, q.Machine.Platform, func(index *string) string { return mirrors.There(*index) })
 	switch {
 	case m.Project(), sync != "uv sync":
 		why = "its own tool was not asked"
@@ -39,11 +34,9 @@ func (f planFlags) edited(ctx context.Context, q planning.Question, chosen *reso
 		why = "uv was not asked"
 	case uv == "":
 		why = "there is no uv here"
+	case err != nil:
+		return "" // the step says so
 	default:
-		after, err := patch(q.Target.Project, q.Target.ProjectFile, &c, q.Machine.Platform)
-		if err != nil {
-			return "" // the step says so
-		}
 		dir := filepath.Dir(q.Target.Dir)
 		files := map[string][]byte{"pyproject.toml": after}
 		for _, name := range f.wish.Packaged(dir) {
@@ -57,7 +50,7 @@ func (f planFlags) edited(ctx context.Context, q planning.Question, chosen *reso
 		if err != nil {
 			return "with what `--edit` writes uv locks nothing: " + ui.Clean(err.Error())
 		}
-		torch := say.Either(own.Has("torch"), say.With("torch ", own.Undoes(&c), ""), "no torch")
+		torch := say.Either(own.Has("torch"), say.With("torch ", own.Undoes(chosen), ""), "no torch")
 		return say.With("the project decides: with what `--edit` writes, `uv sync` installs ", ui.Clean(torch), "")
 	}
 	return "whether `" + sync + "` installs this after the edit was not checked: " + why

@@ -14,13 +14,19 @@ import (
 	"envfix/resolver"
 )
 
-// Patcher is what writes a choice into a pyproject.toml, by the tool whose it is, and the
-// command of that tool which installs it.
-func Patcher(content []byte) (patch func([]byte, string, *resolver.Choice, machine.Platform) ([]byte, error), sync string) {
-	if strings.Contains(string(content), "[tool.poetry.dependencies]") {
-		return PatchPoetry, "poetry lock && poetry install"
+// Patch writes a choice into a pyproject.toml, by the tool whose it is, with its index where
+// there is: sync is the command of that tool which installs it.
+func Patch(content []byte, name string, c resolver.Choice, p machine.Platform, there func(index *string) string) (after []byte, sync string, err error) {
+	if c.Index != nil {
+		url := there(c.Index)
+		c.Index = &url
 	}
-	return PatchUV, "uv sync"
+	patch, sync := PatchUV, "uv sync"
+	if strings.Contains(string(content), "[tool.poetry.dependencies]") {
+		patch, sync = PatchPoetry, "poetry lock && poetry install"
+	}
+	after, err = patch(content, name, &c, p)
+	return after, sync, err
 }
 
 // PatchUV returns the pyproject.toml of which `uv sync` makes the choice on machines of a
