@@ -41,6 +41,7 @@ func PublicKey(file []byte) (fingerprint string, packets []byte, err error) {
 		} else if err != nil {
 			return "", nil, fmt.Errorf("it is damaged: %w", err)
 		}
+		var kept interface{ Serialize(io.Writer) error } = p
 		switch p.Tag {
 		case publicKeyPacket:
 			parsed, _ := p.Parse() // what it cannot read is no such key
@@ -50,7 +51,7 @@ func PublicKey(file []byte) (fingerprint string, packets []byte, err error) {
 			} else if !ok || key.Version != 4 {
 				return "", nil, errors.New("its key is not of version 4, or damaged")
 			}
-			fingerprint = fmt.Sprintf("%X", key.Fingerprint)
+			fingerprint, kept = fmt.Sprintf("%X", key.Fingerprint), key // what was read of it, and nothing behind
 		case userIDPacket, signaturePacket:
 			if fingerprint == "" || !own {
 				continue
@@ -59,7 +60,7 @@ func PublicKey(file []byte) (fingerprint string, packets []byte, err error) {
 			own = own && p.Tag != subkeyPacket
 			continue
 		}
-		if err := p.Serialize(&out); err != nil {
+		if err := kept.Serialize(&out); err != nil {
 			return "", nil, err
 		}
 	}

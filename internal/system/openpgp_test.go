@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,8 @@ func TestThreat14KeyAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := packet.NewOpaqueReader(bytes.NewReader(key)).Next()
+	left := bytes.NewReader(key)
+	first, err := packet.NewOpaqueReader(left).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +79,7 @@ func TestThreat14KeyAlone(t *testing.T) {
 		"armoured":               armour(append(append(bytes.Clone(key), subkey...), bound...)),
 		"something ahead of it":  append([]byte("-----BEGIN PGP PUBLIC KEY BLOCK----- \nxxxx\n"), armour(key)...),
 		"a packet of another's":  append(bytes.Clone(key), 0xc0|60, 1, 0),
+		"more behind its key":    slices.Concat([]byte{0xc0 | publicKeyPacket, 255, 0, 0, byte((len(body) + 3) >> 8), byte(len(body) + 3)}, body, []byte("xyz"), key[len(key)-left.Len():]),
 		"before the key, a name": append([]byte{0xc0 | userIDPacket, 1, 'x'}, key...),
 	} {
 		got, packets, err := PublicKey(file)
