@@ -59,7 +59,7 @@ func TestProxyOpensNoWay(t *testing.T) {
 	}
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	t.Setenv("ALL_PROXY", "")
-	if h := Hint("e: failed to fetch http://deb.debian.org/debian/dists/bookworm/inrelease"); h != NetworkHint {
+	if h := Hint("e: failed to fetch http://deb.example.org/debian/dists/bookworm/inrelease"); h != NetworkHint {
 		t.Errorf("apt, where a proxy is named for https alone: %s", h)
 	}
 	t.Setenv("HTTPS_PROXY", "")
