@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"envfix/internal/managers"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/planning"
 	"envfix/internal/project"
@@ -50,7 +51,8 @@ func (f planFlags) edited(ctx context.Context, q planning.Question, chosen *reso
 		if err != nil {
 			return "with what `--edit` writes uv locks nothing: " + ui.Clean(err.Error())
 		}
-		torch := say.Either(own.Has("torch"), say.With("torch ", own.Undoes(chosen), ""), "no torch")
+		here := pep508.EnvironmentOf(q.Machine.Platform.OS, q.Machine.Platform.Arch, "")
+		torch := say.Either(own.Has("torch", here), say.With("torch ", own.Undoes(chosen), ""), "no torch")
 		return say.With("the project decides: with what `--edit` writes, `uv sync` installs ", ui.Clean(torch), "")
 	}
 	return "whether `" + sync + "` installs this after the edit was not checked: " + why

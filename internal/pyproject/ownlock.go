@@ -26,7 +26,11 @@ type OwnLock struct {
 	Pins  []pep508.Requirement // packages of an index that it has in one version; torch with the label of its GPU build
 	torch []lockedPackage
 	names map[string]bool // of all that it holds, also in several versions or from elsewhere
+
+	overrides []override // uv's, in place of what any package requires
 }
+
+type override struct{ Name, Marker string }
 
 type lockedPackage struct {
 	Name, Version  string
@@ -44,14 +48,17 @@ func (k lockedPackage) index() (url string, ok bool) {
 
 // ReadOwnLock reads such a file.
 func ReadOwnLock(content []byte, name string) (*OwnLock, error) {
-	var d struct{ Package []lockedPackage }
+	var d struct {
+		Package  []lockedPackage
+		Manifest struct{ Overrides []override }
+	}
 	if len(content) > MaxOwnLock {
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project's lock", name, MaxOwnLock>>20)
 	}
 	if err := unmarshal(content, &d); err != nil {
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
-	l := &OwnLock{Name: name, names: map[string]bool{}}
+	l := &OwnLock{Name: name, names: map[string]bool{}, overrides: d.Manifest.Overrides}
 	versions, labels := map[string][]string{}, []string(nil)
 	for _, k := range d.Package {
 		l.names[machine.NormalName(k.Name)] = true
@@ -95,8 +102,12 @@ func (l *OwnLock) Older(asked []pep508.Requirement) string {
 	return ""
 }
 
-// Has reports whether it holds a package at all.
-func (l *OwnLock) Has(name string) bool { return l.names[name] }
+// Has reports whether it has a package installed in an environment. An override whose marker
+// never holds leaves a package out, and is locked all the same (uv 0.13).
+func (l *OwnLock) Has(name string, env pep508.Environment) bool {
+	over := xslices.Filter(l.overrides, func(o override) bool { return o.Name == name })
+	return l.names[name] && (len(over) == 0 || slices.ContainsFunc(over, func(o override) bool { return env.Admits(o.Marker) }))
+}
 
 // Undoes says which torch the project's own tool would put in place of a choice; "" none.
 func (l *OwnLock) Undoes(c *resolver.Choice) string {
