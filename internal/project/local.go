@@ -22,12 +22,17 @@ import (
 func (w *Wish) Local(t *plan.Target, elsewhere bool) {
 	for _, file := range w.Files {
 		p := wishes(file)
-		w.local(p, members(p, filepath.Dir(file)), t, elsewhere)
+		all := members(p, filepath.Dir(file))
+		seen := map[string]bool{filepath.Dir(file): p.Name != ""} // one may take another, or itself with an extra
+		for parts := []*pyproject.Project{p}; len(parts) > 0; parts = parts[1:] {
+			parts = append(parts, w.local(parts[0], all, seen, t, elsewhere)...)
+		}
 	}
 }
 
-// local is Local of one file; members are the folders of its workspace, by their packages.
-func (w *Wish) local(p *pyproject.Project, members map[string]string, t *plan.Target, elsewhere bool) {
+// local is Local of what one file says, and returns what the folders that it names say; members
+// are the folders of its workspace, by their packages.
+func (w *Wish) local(p *pyproject.Project, members map[string]string, seen map[string]bool, t *plan.Target, elsewhere bool) (parts []*pyproject.Project) {
 	for _, k := range p.Places {
 		where, extras := Extras(strings.TrimPrefix(k.Where, "file://"))
 		dir := say.Either(filepath.IsAbs(where), where, filepath.Join(k.Dir, where))
@@ -37,11 +42,15 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, t *plan.Ta
 		if q, ok := xslices.Find(p.Requirements, func(q pep508.Requirement) bool { return q.Name == k.Package && len(q.Extras) > 0 }); ok {
 			extras = "[" + strings.Join(q.Extras, ",") + "]"
 		}
+		if seen[dir+extras] {
+			continue
+		}
+		seen[dir+extras] = true
 		way, err := filepath.Rel(cmp.Or(w.Dir, "."), dir)
 		part := packaging(dir, extras, &pyproject.Project{Requirements: slices.Concat(p.Requirements, w.documented)})
 		at := text.Escape(k.From) + " takes " + text.Escape(cmp.Or(k.Package, k.Where)) + " from a folder"
 		switch {
-		case !k.Local(), slices.Contains(t.Members, w.placed(way, elsewhere)):
+		case !k.Local():
 			continue
 		case k.Marker != "", dir == "" || err != nil, part.TorchBuild || part.Unversioned, w.Home != "" && !filepath.IsLocal(way):
 			w.Said = append(w.Said, at+" that is not followed, and it is asked of no index: `python -m pip install` in the environment installs it")
@@ -52,10 +61,11 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, t *plan.Ta
 		}
 		w.documented = append(w.documented, part.Requirements...)
 		if way != "." || w.Dir == "" { // the project itself is installed as it asks
-			t.Members = append(t.Members, w.placed(way, elsewhere))
+			t.Members = xslices.Add(t.Members, w.placed(way, elsewhere))
 		}
-		w.local(&part, members, t, elsewhere)
+		parts = append(parts, &part)
 	}
+	return parts
 }
 
 // Packaged are the files below a project's folder that say how what lies there is packaged, and

@@ -40,6 +40,13 @@ func TestLocal(t *testing.T) {
 		"lines": {files: map[string]string{"requirements.txt": "torch\n-e ./part\n-e .[dev]\n", "part/pyproject.toml": build + "'our-part'\ndependencies = ['einops']\n",
 			"pyproject.toml": build + "'x'\n[project.optional-dependencies]\ndev = ['pytest']\n"},
 			asked: "torch einops pytest", members: "part", own: "."},
+		"itself": {files: map[string]string{
+			"pyproject.toml": build + "'x'\ndependencies = ['torch', 'x[more]']\n[project.optional-dependencies]\nmore = ['rich']\n[tool.uv.workspace]\nmembers = ['.']\n[tool.uv.sources]\nx = { workspace = true }\n"},
+			asked: "torch rich", own: "."},
+		"each other": {files: map[string]string{"requirements.txt": "torch\n-e ./a\n",
+			"a/pyproject.toml": build + "'a'\ndependencies = ['b']\n[tool.uv.sources]\nb = { path = '../b' }\n",
+			"b/pyproject.toml": build + "'b'\ndependencies = ['a', 'tqdm']\n[tool.uv.sources]\na = { path = '../a' }\n"},
+			asked: "torch tqdm", members: "a b"},
 		"away": {home: "x", files: map[string]string{"requirements.txt": "torch\n-e ../away\n"}, asked: "torch", said: "is not followed"},
 	} {
 		t.Run(name, func(t *testing.T) {
