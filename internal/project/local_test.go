@@ -43,6 +43,8 @@ func TestLocal(t *testing.T) {
 		"itself": {files: map[string]string{
 			"pyproject.toml": build + "'x'\ndependencies = ['torch', 'x[more]']\n[project.optional-dependencies]\nmore = ['rich']\n[tool.uv.workspace]\nmembers = ['.']\n[tool.uv.sources]\nx = { workspace = true }\n"},
 			asked: "torch rich", own: "."},
+		"itself in turn": {files: map[string]string{"pyproject.toml": build + "'My.App'\ndependencies = ['torch', 'my-app[all]']\n" +
+			"[project.optional-dependencies]\nall = ['my_app[x,y]']\nx = ['rich', 'my-app[all]']\ny = ['tqdm']\nz = ['einops']\n"}, asked: "torch rich tqdm", own: "."},
 		"each other": {files: map[string]string{"requirements.txt": "torch\n-e ./a\n",
 			"a/pyproject.toml": build + "'a'\ndependencies = ['b']\n[tool.uv.sources]\nb = { path = '../b' }\n",
 			"b/pyproject.toml": build + "'b'\ndependencies = ['a', 'tqdm']\n[tool.uv.sources]\na = { path = '../a' }\n"},

@@ -8,15 +8,49 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // Read reads a file of a project by its name: a requirements file, a pyproject.toml, a
 // setup.py or setup.cfg, an environment.yml, a pixi.toml. open returns files that it
-// names; groups are the extras and dependency groups to include. Its error names the file
-// and what was wrong.
+// names; groups are the extras and dependency groups to include. What a project asks of
+// itself (`all = ["demo[x,y]"]`) are extras of its own, as for pip and uv, and nothing that
+// an index has. Its error names the file and what was wrong.
 func Read(content []byte, name string, open Opener, groups ...string) (*Project, error) {
+	p, err := read(content, name, open, groups)
+	if err != nil {
+		return p, err
+	}
+	more := slices.DeleteFunc(p.ofItself(), func(extra string) bool { return isAsked(groups, extra) })
+	if len(more) == 0 {
+		return p, nil
+	}
+	return Read(content, name, open, slices.Concat(more, groups)...)
+}
+
+// ofItself takes out what a project requires of itself, and returns those of its extras that
+// are named there.
+func (p *Project) ofItself() (extras []string) {
+	self := machine.NormalName(p.Name)
+	p.Requirements = slices.DeleteFunc(p.Requirements, func(q pep508.Requirement) bool {
+		if self == "" || q.Name != self {
+			return false
+		}
+		own := xslices.Filter(p.Groups, func(g string) bool { return slices.Contains(p.Extras, machine.NormalName(g)) && isAsked(q.Extras, g) })
+		if q.Marker == "" {
+			extras = append(extras, own...)
+		} else if len(own) > 0 {
+			p.Notes = append(p.Notes, q.From+": "+text.Escape(q.Text)+" asks for extras of the project itself on some systems, and is not followed")
+		}
+		return true
+	})
+	return extras
+}
+
+func read(content []byte, name string, open Opener, groups []string) (*Project, error) {
 	if len(content) > maxFile {
 		return nil, fmt.Errorf("%s: larger than %d MiB: this is not a project file", name, maxFile>>20)
 	}

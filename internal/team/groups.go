@@ -52,7 +52,7 @@ func (t *Team) groups(w *wishes) ([]lock.Group, error) {
 // project reads a file of the wishes as the call will leave it.
 func (t *Team) project(w *wishes, file string, groups ...string) (*pyproject.Project, error) {
 	if file == w.file && len(w.edits) > 0 { // the edit is written with the lock
-		return pyproject.ReadProject(w.text, t.at(file), groups...)
+		return pyproject.Read(w.text, t.at(file), ReadFile, groups...)
 	}
 	path := t.at(file) + say.If(len(groups) > 0, "["+strings.Join(groups, ",")+"]")
 	return t.Project(path)
