@@ -17,6 +17,10 @@ import (
 	"envfix/internal/xslices"
 )
 
+// mostFolders bounds what is read of a project's folders: two links to their own folder have
+// a way to it for every number.
+const mostFolders = 200
+
 // Local installs in place what the followed files take from folders, with what that requires:
 // members of uv's workspace, paths, `-e ./part`. A project of pixi names no file here.
 func (w *Wish) Local(t *plan.Target, elsewhere bool) {
@@ -42,7 +46,7 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, seen map[s
 		if q, ok := xslices.Find(p.Requirements, func(q pep508.Requirement) bool { return q.Name == k.Package && len(q.Extras) > 0 }); ok {
 			extras = "[" + strings.Join(q.Extras, ",") + "]"
 		}
-		if seen[dir+extras] {
+		if seen[dir+extras] || len(seen) > mostFolders {
 			continue
 		}
 		seen[dir+extras] = true
@@ -97,7 +101,7 @@ func members(p *pyproject.Project, dir string) map[string]string {
 	for _, pattern := range p.Members {
 		found, _ := fs.Glob(os.DirFS(dir), strings.TrimPrefix(pattern, "./")) // a malformed one finds nothing
 		for _, way := range found {
-			if member := filepath.Join(dir, way); len(out) < 200 && IsDir(member) {
+			if member := filepath.Join(dir, way); len(out) < mostFolders && IsDir(member) {
 				out[machine.NormalName(packaging(member, "", &pyproject.Project{}).Name)] = member
 			}
 		}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,5 +81,23 @@ func TestLocal(t *testing.T) {
 				t.Errorf("own %q, said %q", to.Editable, w.Said)
 			}
 		})
+	}
+}
+
+// Two links that lead to their own folder have no end of names.
+func TestLocalBounded(t *testing.T) {
+	dir := t.TempDir()
+	text := "[project]\nname = 'x'\nversion = '1'\ndependencies = ['torch', 'one', 'two']\n[tool.uv.sources]\none = { path = 'one' }\ntwo = { path = 'two' }\n"
+	err := os.WriteFile(filepath.Join(dir, "pyproject.toml"), []byte(text), 0o600)
+	for _, name := range []string{"one", "two"} {
+		err = errors.Join(err, os.Symlink(".", filepath.Join(dir, name)))
+	}
+	w, to := &Wish{}, plan.Target{}
+	if err := errors.Join(err, w.Follow(dir, &to, false)); err != nil {
+		t.Fatal(err)
+	}
+	w.Local(&to, false)
+	if n := len(to.Members); n == 0 || n > mostFolders {
+		t.Errorf("%d folders", n)
 	}
 }
