@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
@@ -36,6 +37,32 @@ func documentsOf(dir string) (out []string) {
 		}
 	}
 	return out
+}
+
+// ownInstall is a command that installs a project from its folder, whole; pipInstall one that
+// says what it installs.
+var (
+	ownInstall = lazy.Regexp(`\b(uv sync|(poetry|pdm) install|setup\.py (install|develop))\b`)
+	pipInstall = lazy.Regexp(`\b(pip3?|mim) install\b`)
+)
+
+// documented tells which files of a project its own documents name: a list by its name, its
+// packaging by a command that installs the folder, or the project by its name.
+func documented(dir string) func(name string) bool {
+	named, own := map[string]bool{}, append(itself(dir), "")
+	for _, document := range documentsOf(dir) {
+		text, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
+		for line := range strings.Lines(string(text)) {
+			whole, pip := ownInstall().MatchString(line), pipInstall().MatchString(line)
+			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n`\"'()=", r) }) {
+				name, _ := Extras(word)
+				named[strings.TrimPrefix(name, "./")] = true
+				whole = whole || pip && slices.Contains(own, machine.NormalName(strings.Trim(name, ".")))
+			}
+			named["."] = whole || named["."]
+		}
+	}
+	return func(name string) bool { return named[name] || named["."] && slices.Contains(packagings, name) }
 }
 
 // An installation is how a project's own documents say that it is installed.
@@ -86,7 +113,7 @@ func itself(dir string) (names []string) {
 	if path, err := filepath.Abs(dir); err == nil {
 		names = append(names, machine.NormalName(filepath.Base(path)))
 	}
-	for _, name := range wishFiles {
+	for _, name := range packagings {
 		names = append(names, machine.NormalName(wishes(filepath.Join(dir, name)).Name))
 	}
 	return names

@@ -49,7 +49,7 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 
 // packaging is what the packaging of a folder says together, without what is asked for already.
 func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
-	for _, name := range []string{"pyproject.toml", "setup.py", "setup.cfg"} {
+	for _, name := range packagings {
 		p := wishes(filepath.Join(dir, name) + extras)
 		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
 		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned

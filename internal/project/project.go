@@ -24,6 +24,9 @@ import (
 // goes before one that does not.
 var wishFiles = []string{"requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml", "setup.cfg", "setup.py"}
 
+// packagings say how a project is built.
+var packagings = []string{"pyproject.toml", "setup.cfg", "setup.py"}
+
 // Follow follows what the project in a directory says: its requirements, its Python, its
 // environment, and its lock. elsewhere: on another machine.
 func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
@@ -92,7 +95,7 @@ func Extras(arg string) (dir, extras string) {
 
 // definer is the file of a project's packaging that defines all of some extras.
 func definer(dir, extras string) (name string, err error) {
-	for _, name := range []string{"pyproject.toml", "setup.cfg", "setup.py"} {
+	for _, name := range packagings {
 		_, bad := Read(filepath.Join(dir, name) + extras)
 		if bad == nil {
 			return name, nil
@@ -133,40 +136,27 @@ func DemandsItself(manager string) bool {
 	return m.Project() && m.Channels != nil
 }
 
-// FirstWish is the file of a project that is followed: the first that names torch, else
-// the first that says anything; "" there is none.
+// FirstWish is the file of a project that is followed: of those that name torch the first that
+// its own documents name, else the first of them, else the first that says anything; "" there is
+// none. What they install from a list for pip goes before an environment that they never name.
 func FirstWish(dir string) string {
-	first, silent := "", ""
+	torch, first, silent := "", "", ""
+	documented := documented(dir)
 	for _, name := range candidates(dir) {
 		p, err := Read(filepath.Join(dir, name))
 		switch {
 		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
 		case err == nil && asksNothing(p):
 			silent = cmp.Or(silent, name)
-		case err == nil && p.Asks("torch") && !undocumented(dir, name):
+		case err == nil && p.Asks("torch") && documented(name):
 			return name
+		case err == nil && p.Asks("torch") && !(isEnvironment(name) && documented(wishFiles[0])):
+			torch = cmp.Or(torch, name)
 		case first == "":
 			first = name // what is wrong with it is said where it is read
 		}
 	}
-	return cmp.Or(first, silent)
-}
-
-// undocumented reports whether a project's own documents install from a list for pip, and never
-// speak of an environment.yml that lies there as well.
-func undocumented(dir, name string) bool {
-	if !isEnvironment(name) || !IsFile(filepath.Join(dir, wishFiles[0])) {
-		return false
-	}
-	lists := false
-	for _, document := range documentsOf(dir) {
-		text, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
-		lists = lists || strings.Contains(string(text), "-r "+wishFiles[0])
-		if strings.Contains(string(text), name) {
-			return false
-		}
-	}
-	return lists
+	return cmp.Or(torch, first, silent)
 }
 
 // candidates are the files of a project's directory that may say what it wants: those of
@@ -190,14 +180,18 @@ func asksNothing(p *pyproject.Project) bool {
 	return len(p.Requirements)+len(p.TorchIn)+len(p.Places) == 0
 }
 
+// settings reports whether a file of conda's form names nothing that is installed.
+func settings(p *pyproject.Project) bool { return asksNothing(p) && len(p.Below) == 0 }
+
 // others are the files in a project's directory, and in the usual folder of it, that list
 // requirements under another name.
 func others(dir string) (out []string) {
 	for _, pattern := range []string{"requirements_versions.txt", "requirements[-_]linux.txt", "requirements*.txt", "requirements/requirements.txt",
-		"requirements/base.txt", "requirements/*.txt", "env*.yml", "env*.yaml", "conda*.yml", "conda*.yaml"} {
+		"requirements/base.txt", "requirements/*.txt", "*env*.y*ml", "conda*.y*ml", "env*/*.y*ml"} {
 		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
 		for _, name := range found {
-			if IsFile(filepath.Join(dir, name)) && !slices.Contains(wishFiles, name) {
+			path := filepath.Join(dir, name)
+			if IsFile(path) && !slices.Contains(wishFiles, name) && (!isEnvironment(name) || !settings(wishes(path))) {
 				out = xslices.Add(out, name)
 			}
 		}
