@@ -260,11 +260,14 @@ func (f doctorFlags) judged(patient *read.Case) (err error) {
 		return err
 	}
 	patient.Standing = planning.Wished(f.plan.remembered(described), patient.Standing)
+	if f.plan.machine.made {
+		patient.Notes = append(patient.Notes, "judged "+f.plan.machine.words.Instead()+": "+f.plan.target.env+" was made for it")
+	}
 	patient.WithoutGPU = !described && madeWithoutGPU(f.plan.target.env)
 	return nil
 }
 
-func (f machineFlags) patient(ctx context.Context) (*read.Case, error) {
+func (f *machineFlags) patient(ctx context.Context) (*read.Case, error) {
 	f.use = true
 	h, _, err := f.gather(ctx)
 	if err != nil {

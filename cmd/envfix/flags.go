@@ -40,6 +40,8 @@ type machineFlags struct {
 	mode
 	facts string           // a file of facts; "" this machine
 	words describe.Machine // facts to put in place of those found
+	made  bool             // words are those that the environment was made for
+	fresh bool             // those do not count
 	env   string           // the environment that this machine is read for
 	use   bool             // see who uses its GPUs, too
 	whole bool             // read installed files whole
@@ -94,6 +96,7 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	p := placeOf(c)
 	to := placeFlags{Target: cmdline.Given[plan.Target](c), place: p, env: p.ForPlan().Dir,
 		quick: c.Bool("quick"), check: c.Bool("check-packages")}
+	m.fresh = to.FreshWish
 	f := planFlags{machine: m, wish: wish, target: to, lock: followOf(c), kernel: c.String("kernel")}
 	if err := errors.Join(err, apply.CheckKernel(f.kernel)); err != nil {
 		return f, err

@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"matrix":                     {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
 	"resolver":                   {"matrix", "internal/near", "internal/managers", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/describe":          {"internal/managers", "resolver", "matrix", "internal/fail", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/plan":              {"internal/managers", "resolver", "internal/machine", "internal/version"},
+	"internal/plan":              {"internal/describe", "internal/managers", "resolver", "internal/machine", "internal/version"},
 	"internal/pyproject":         {"internal/pylex", "resolver", "internal/machine", "internal/pep508", "internal/version"},
 	"internal/closure":           {"internal/modules", "internal/pyproject"},
 	"internal/modules":           {"data"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"envfix/installers"
+	"envfix/internal/apply"
 	"envfix/internal/describe"
 	"envfix/internal/fail"
 	"envfix/internal/machine"
@@ -19,6 +20,7 @@ import (
 	"envfix/internal/probe"
 	"envfix/internal/probe/gpu"
 	"envfix/internal/system"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 	"envfix/matrix"
 )
@@ -26,13 +28,14 @@ import (
 // gather returns the machine that a command is about: the facts of a file, or
 // else of this machine, with every fact that a flag names in place of the one
 // found. The bool says that flags or a file described it, at least in part.
-func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error) {
-	described := f.described()
+func (f *machineFlags) gather(ctx context.Context) (machine.Machine, bool, error) {
 	h, err := f.base(ctx)
 	if err != nil {
-		return h, described, err
+		return h, f.described(), err
 	}
-	if f.facts == "" && f.words.Says() && f.mode == shows {
+	f.remember(h)
+	described := f.described()
+	if f.facts == "" && f.words.Says() && f.mode == shows && !f.made {
 		h.Env = ofTheUser(h.Env)
 	}
 	if err := f.words.Override(&h); err != nil {
@@ -44,6 +47,22 @@ func (f machineFlags) gather(ctx context.Context) (machine.Machine, bool, error)
 	return h, described, wholeDriver(&h)
 }
 
+// remember takes the description that the environment was made for, where the command line
+// has none: as long as the GPUs that are here are those that were here when it was said.
+func (f *machineFlags) remember(h machine.Machine) *machineFlags {
+	here := text.Each(h.GPUs, func(g machine.GPU) string { return g.Name })
+	dir, _, err := place.Environment(f.env)
+	if f.described() || f.fresh || err != nil {
+		f.words.Here = here
+		return f
+	}
+	if w := apply.WishOf(dir); w != nil && w.Machine != nil && slices.Equal(w.Machine.Here, here) {
+		f.words, f.made = *w.Machine, true
+		f.words.OS, f.words.Arch = "", "" // which are those of here, as apply saw to
+	}
+	return f
+}
+
 // described reports whether flags or a file describe the machine, at least in part.
 func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() }
 
@@ -51,7 +70,7 @@ func (f machineFlags) described() bool { return f.facts != "" || f.words.Says() 
 // they have: without one nothing would run on it, which nobody asks who names a GPU.
 func (f machineFlags) assumeDriver(h *machine.Machine) error {
 	newest, takes := describe.NewestDriver(matrixFor(), *h)
-	if !takes || f.facts != "" || f.mode == examines || len(f.words.GPUs) == 0 || f.words.Driver != "" || h.Driver != nil ||
+	if !takes || f.facts != "" || f.mode == examines && !f.made || len(f.words.GPUs) == 0 || f.words.Driver != "" || h.Driver != nil ||
 		len(h.NVIDIA()) == 0 || h.Platform.Environment == machine.Jetson {
 		return nil
 	}

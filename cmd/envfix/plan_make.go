@@ -62,11 +62,12 @@ func (f planFlags) question(ctx context.Context) (q planning.Question, w plannin
 	if err = project.OnlyFiles("."); err != nil {
 		return q, w, err
 	}
-	q.Envfix, q.Words, q.Matrix = buildVersion, f.machine.words, matrixFor()
+	q.Envfix, q.Matrix = buildVersion, matrixFor()
 	var described bool
 	if q.Machine, described, err = f.machine.gather(ctx); err != nil {
 		return q, w, err
 	}
+	q.Words = f.machine.words
 	if q.Request, err = f.wish.AsRequest(described, today(), policyHere); err != nil {
 		return q, w, err
 	}
@@ -130,12 +131,15 @@ func (f *planFlags) unlessSolved(q *planning.Question) {
 // remembered is what was asked for when the environment was made: nil for another
 // machine, or where it is to be forgotten. Which packages are wanted a project or files say.
 func (f planFlags) remembered(described bool) *plan.Wish {
-	if described || f.machine.elsewhere() || f.target.FreshWish {
+	w := f.madeWith()
+	if described && !f.machine.made || f.machine.elsewhere() || f.target.FreshWish || w == nil {
 		return nil
 	}
-	w := f.madeWith()
-	if w != nil && (f.wish.Dir != "" || len(f.wish.Files) > 0) {
-		w = &plan.Wish{Build: w.Build, OnlyIndex: w.OnlyIndex}
+	if f.wish.Dir != "" || len(f.wish.Files) > 0 {
+		w.Packages = nil
+	}
+	if w.Machine = nil; f.machine.made {
+		w.Machine = &f.machine.words
 	}
 	return w
 }

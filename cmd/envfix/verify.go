@@ -91,6 +91,9 @@ func verifyEnvironment(ctx context.Context, m *matrix.Matrix, f verifyFlags, dir
 	}
 	wrong := apply.Compare(want, proof)
 	_, notes := proof.Words()
+	if made := (machineFlags{env: f.Dir}); made.remember(here).made {
+		notes = append(notes, "it was made "+made.words.Instead())
+	}
 	if !known && proof.Torch != "" {
 		notes = append(notes, "the data has no row for this build: its CUDA, cuDNN and GPU code were not compared")
 	}

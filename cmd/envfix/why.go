@@ -51,8 +51,11 @@ func whyAction(c *cli.Context) error {
 	found := told.Resolution
 	stated := caseAnswer{1, asked.Text, found.Decision, found.Choice, found.Then, append([]resolver.Verdict{}, told.Verdicts...),
 		append([]resolver.PackageRelease{}, told.Releases...), append([]resolver.Nearest{}, found.Nearest...), append([]string{}, found.Alternatives...), locked}
-	return answer(c.App.Writer, c.Bool("json"), stated,
-		ui.Why(h, asked, told, c.Bool("verbose"), ui.LockRow(locked, not)), fail.CodeIf(len(told.Verdicts) == 0, fail.NoSolution))
+	more := ui.LockRow(locked, not)
+	if q.Wish != nil && q.Wish.Machine != nil {
+		more = append(more, [2]string{"this is", q.Wish.Machine.Instead()})
+	}
+	return answer(c.App.Writer, c.Bool("json"), stated, ui.Why(h, asked, told, c.Bool("verbose"), more), fail.CodeIf(len(told.Verdicts) == 0, fail.NoSolution))
 }
 
 // A caseAnswer is the JSON of `envfix why`.

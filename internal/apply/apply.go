@@ -110,7 +110,7 @@ func (r *run) locked(ctx context.Context) (err error) {
 	}
 	if r.carriedOut() {
 		r.result = Result{Nothing: true, Generation: r.env.Current()}
-		return nil
+		return r.env.wishes(r.plan.Wish)
 	}
 	checks := []func() error{r.other, r.mayRoot}
 	if open := r.journal.unfinished(r.env.Name); open == nil {

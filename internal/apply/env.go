@@ -222,6 +222,17 @@ func (e *Env) mark(g Generation) error {
 	return system.WriteIn(e.root, markerPath(g.ID), append(b, '\n'), 0o644)
 }
 
+// wishes notes what was asked for of the environment in use, where it is that already.
+func (e *Env) wishes(w *plan.Wish) error {
+	gens, err := e.generations()
+	i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == e.Current() })
+	if i < 0 || err != nil || slices.Equal(gens[i].Wish.Words(), w.Words()) {
+		return err
+	}
+	gens[i].Wish = w
+	return e.mark(gens[i])
+}
+
 // Current returns the id of the generation in use; "" where the environment does
 // not exist or is not one of ours.
 func (e *Env) Current() string {

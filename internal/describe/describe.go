@@ -13,6 +13,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -24,12 +25,22 @@ type Machine struct {
 	OS     string   `json:"os" flag:"os"`         // linux, windows, macos or wsl2
 	Arch   string   `json:"arch" flag:"arch"`     // x86_64, aarch64 or arm64
 	Libc   string   `json:"libc" flag:"libc"`     // glibc-2.28 or musl-1.2
+	Here   []string `json:"here,omitempty"`       // the GPUs that were found where it was said, and that it replaces
 	Whole  bool     `json:"-"`                    // the words correct a file of facts, which means what it says of a container
 }
 
 // Says reports whether any word is given.
 func (d Machine) Says() bool {
 	return len(d.GPUs) > 0 || d.Driver != "" || d.OS != "" || d.Arch != "" || d.Libc != ""
+}
+
+// Instead says whom an answer is for that is not for the machine at hand.
+func (d Machine) Instead() string {
+	return text.Printable("for the described " + say.Either(d.none(), "machine without a GPU", strings.Join(d.GPUs, ", ")) + ", not this machine")
+}
+
+func (d Machine) none() bool {
+	return len(d.GPUs) == 1 && strings.EqualFold(strings.TrimSpace(d.GPUs[0]), "none")
 }
 
 // Override puts every fact that d names in place of the one in h.
@@ -146,7 +157,7 @@ func (d Machine) overrideGPUs(h *machine.Machine) error {
 		return nil
 	}
 	h.GPUs = nil
-	if len(d.GPUs) == 1 && strings.EqualFold(strings.TrimSpace(d.GPUs[0]), "none") {
+	if d.none() {
 		h.Driver = nil
 		d.leaveContainer(h)
 		return nil

@@ -119,7 +119,9 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 	if w.Lock != nil {
 		if p, err := w.Lock(q); p != nil || err != nil {
 			if err == nil {
-				p.Basis.Facts = facts // the uv that `envfix lock` brought is none of the machine's
+				p.Basis.Facts = facts     // the uv that `envfix lock` brought is none of the machine's
+				q.Said, q.Wish = nil, nil // the lock says which packages, and whence
+				p.Wish = q.remember(resolver.Request{})
 			}
 			return p, err
 		}
@@ -146,7 +148,7 @@ func (q Question) Draft(w Ports) (*plan.Plan, error) {
 		return nil, err
 	}
 	if p.Wish = q.Wish; q.Target.Repair == nil { // a repair wishes for nothing
-		p.Wish = remember(q.Request, q.Said, q.Wish)
+		p.Wish = q.remember(q.Request)
 	}
 	p.Read, p.Basis.Envfix, p.Basis.Facts, p.Basis.Assumed = q.Read, q.Envfix, facts, q.assumed(p, facts)
 	return p, nil

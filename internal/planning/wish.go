@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"reflect"
 	"strings"
 
 	"envfix/internal/pep508"
@@ -40,17 +41,20 @@ func (q *Question) yield() (said []string) {
 	return said
 }
 
-// remember is what to remember of a request; nil where that is nothing. packages are the
-// requirements that no file says, before those that were remembered.
-func remember(r resolver.Request, packages []string, before *plan.Wish) *plan.Wish {
-	w := &plan.Wish{Packages: packages, Build: r.Build, OnlyIndex: r.OnlyIndex}
-	if before != nil {
-		w.Remembered = len(packages) == 0 && w.Build == before.Build && w.OnlyIndex == before.OnlyIndex
-		if len(packages) == 0 {
+// remember is what to remember of a question, which r asks: nil where that is nothing. What it
+// says of packages that no file says goes before those that were remembered.
+func (q Question) remember(r resolver.Request) *plan.Wish {
+	w := &plan.Wish{Packages: q.Said, Build: r.Build, OnlyIndex: r.OnlyIndex}
+	if len(q.Words.GPUs) > 0 { // one that names none is of the machine that is here
+		w.Machine = &q.Words
+	}
+	if before := q.Wish; before != nil {
+		w.Remembered = len(q.Said) == 0 && w.Build == before.Build && w.OnlyIndex == before.OnlyIndex && reflect.DeepEqual(w.Machine, before.Machine)
+		if len(q.Said) == 0 {
 			w.Packages = before.Packages
 		}
 	}
-	if len(w.Packages) == 0 && w.Build+w.OnlyIndex == "" {
+	if len(w.Words()) == 0 {
 		return nil
 	}
 	return w

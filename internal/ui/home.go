@@ -39,6 +39,7 @@ func Home(d Dashboard, s Style) string {
 		torch += ", for " + h.Pythons[0].Path
 	}
 	v.row("torch", torch)
+	v.wish(d.Plan)
 	works, next := d.judge()
 	v.row("works", works)
 	if n := len(d.Faults) - 1; n > 0 {
@@ -124,6 +125,8 @@ func (d Dashboard) judge() (works, next string) {
 		return "no: " + d.Faults[0], shows
 	case shadows >= 0:
 		return "not surely: " + envFix(p.EnvFixes[shadows]), "`envfix doctor --fix` puts it right where the environment is active"
+	case d.Plan.Wish != nil && d.Plan.Wish.Machine != nil:
+		return "yes, as far as can be told here: " + d.Plan.Wish.Machine.Instead() + say.With("; ", d.Proved, ""), "`envfix verify` on that machine proves it"
 	case d.Proved != "":
 		return "yes: " + d.Proved, "`envfix verify` proves it again"
 	}

@@ -147,9 +147,7 @@ func Answer(d resolver.Decision) string { return decisions[d] }
 
 func (v *view) choice(p *plan.Plan) {
 	v.line("")
-	if p.Wish != nil && p.Wish.Remembered {
-		v.row("wish", strings.Join(p.Wish.Words(), " ")+", as when "+p.Target.Dir+" was made (`--fresh-wish` forgets it)")
-	}
+	v.wish(p)
 	if p.Read != "" {
 		v.row("read", p.Read)
 	}
@@ -173,6 +171,12 @@ func (v *view) choice(p *plan.Plan) {
 	}
 	if len(p.VisibleGPUs) > 0 {
 		v.row("gpus", "only "+gpuList(p.VisibleGPUs))
+	}
+}
+
+func (v *view) wish(p *plan.Plan) {
+	if p.Wish != nil && p.Wish.Remembered {
+		v.row("wish", text.Command(p.Wish.Words()...)+", as when "+p.Target.Dir+" was made (`--fresh-wish` forgets it)")
 	}
 }
 
