@@ -94,18 +94,15 @@ func modelOnCPU(f *facts) *Finding {
 	case !free:
 		return nil
 	case all > 0 && cpu == all && p.CUDA != "":
-		x.Evidence["parameters"], x.Evidence["parameters_on_cpu"] = all, cpu
-		x.Text = fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index)
+		x.also(true, fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index), numbers{"parameters": all, "parameters_on_cpu": cpu})
 	case all == 0 && computedOnCPU(f, p):
 		x.Confidence = medium
-		x.Evidence["cpu_s"] = round(f.lead.CPU)
-		x.Text = fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU))
+		x.also(true, fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU)), numbers{"cpu_s": round(f.lead.CPU)})
 	default:
 		return nil
 	}
 	if p.SaidNo {
-		x.Evidence["is_available"] = false
-		x.Text += "; torch.cuda.is_available() answered False"
+		x.also(true, "; torch.cuda.is_available() answered False", numbers{"is_available": false})
 		x.Fix = append([]string{"`envfix doctor` says why torch.cuda.is_available() is False"}, x.Fix...)
 	}
 	return x
@@ -234,10 +231,8 @@ func notTraining(f *facts) *Finding {
 	if f.noGPU || p.Page.Steps > 0 || p.Page.Batches > 0 || len(f.used) > 0 || f.idle.ok && f.idle.v < idleNever {
 		return nil
 	}
-	x, core := f.finding(NotTraining, low, nil, ""), f.core()
-	if core.ok {
-		x.Evidence["main_core"] = round(core.v)
-	}
+	core := f.core()
+	x := f.finding(NotTraining, low, nil, "").also(core.ok, "", numbers{"main_core": round(core.v)})
 	torch := p.Version != "" || f.lead.Torch != ""
 	switch c := f.crash(); {
 	case c != nil:

@@ -33,19 +33,15 @@ func (f *facts) crashSays(parts ...string) bool {
 // hostOOM: the kernel or the C library had no more memory for the job.
 func hostOOM(f *facts) *Finding {
 	h, killed := f.t.Host, f.t.Signal == "KILL" || f.crashSays("killed by signal: Killed") || f.t.Exit != 0 && f.lead.Probe == nil
-	x := f.finding(HostOOM, high, nil, "", "a higher memory limit for the container or job")
-	e := x.Evidence
-	if h.MemoryLimit > 0 {
-		e["memory_limit_mib"], e["memory_peak_mib"] = h.MemoryLimit, h.MemoryPeak
-	}
+	x := f.finding(HostOOM, high, nil, "", "a higher memory limit for the container or job").
+		also(h.MemoryLimit > 0, "", numbers{"memory_limit_mib": h.MemoryLimit, "memory_peak_mib": h.MemoryPeak})
 	if l := f.loader(); l.Workers > 0 {
 		x.Fix = []string{"fewer workers: num_workers × prefetch_factor batches lie in memory", "prefetch_factor=1", x.Fix[0]}
 	}
 	switch {
 	case h.OOMKills > 0:
-		e["oom_kills"] = h.OOMKills
-		x.Text = fmt.Sprintf("the kernel killed %s of this job for want of memory", text.Count(h.OOMKills, "process"))
-		x.Text += say.If(h.MemoryLimit > 0, fmt.Sprintf(" (%s of %s used)", mib(h.MemoryPeak), mib(h.MemoryLimit)))
+		used := say.If(h.MemoryLimit > 0, fmt.Sprintf(" (%s of %s used)", mib(h.MemoryPeak), mib(h.MemoryLimit)))
+		x.also(true, "the kernel killed "+text.Count(h.OOMKills, "process")+" of this job for want of memory"+used, numbers{"oom_kills": h.OOMKills})
 	case killed && h.MemoryLimit > 0 && share(h.MemoryPeak, h.MemoryLimit) > memFull:
 		x.Confidence = medium
 		x.Text = fmt.Sprintf("a process of this job ended at %s of the %s it may use", mib(h.MemoryPeak), mib(h.MemoryLimit))
@@ -53,10 +49,8 @@ func hostOOM(f *facts) *Finding {
 		f.crash() != nil && f.crash().Type == "MemoryError":
 		x.Text = "the machine's memory (not the GPU's) ran out: " + cmp.Or(firstLine(f.crash().Text), f.crash().Type)
 		if h.AddressLimit > 0 {
-			e["address_limit_mib"] = h.AddressLimit
-			x.Text = fmt.Sprintf(
-				"the job may map %s and no more (ulimit -v), however much memory is free: %s",
-				mib(h.AddressLimit), firstLine(f.crash().Text))
+			x.Text, x.Evidence["address_limit_mib"] = fmt.Sprintf("the job may map %s and no more (ulimit -v), however much memory is free: %s",
+				mib(h.AddressLimit), firstLine(f.crash().Text)), h.AddressLimit
 			x.Fix = []string{"ulimit -v unlimited, in the shell or the job's script that sets it"}
 		}
 	default:
@@ -84,15 +78,11 @@ func shmTooSmall(f *facts) *Finding {
 	if !said && !filled {
 		return nil
 	}
-	x := f.finding(ShmTooSmall, say.Either(said, high, medium), numbers{"shm_total_mib": h.ShmTotal, "shm_free_mib": h.ShmLow, "workers": l.Workers},
+	return f.finding(ShmTooSmall, say.Either(said, high, medium), numbers{"shm_total_mib": h.ShmTotal, "shm_free_mib": h.ShmLow, "workers": l.Workers},
 		say.Either(h.ShmTotal > 0, fmt.Sprintf("/dev/shm has %s, and the DataLoader's workers ran out of it", mib(h.ShmTotal)),
 			"the DataLoader's workers ran out of shared memory"),
-		"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory")
-	if need > 0 {
-		x.Evidence["shm_need_mib"] = need
-		x.Text += fmt.Sprintf("; %s may need %s", text.Count(l.Workers, "worker"), mib(need))
-	}
-	return x
+		"docker run --shm-size=8g …   (or --ipc=host)", "num_workers=0 needs no shared memory").
+		also(need > 0, fmt.Sprintf("; %s may need %s", text.Count(l.Workers, "worker"), mib(need)), numbers{"shm_need_mib": need})
 }
 
 // retriesMany is how often the allocator must have emptied its cache, and among how
@@ -113,22 +103,17 @@ func oom(f *facts) *Finding {
 	if !said && p.OOMs == 0 {
 		return nil
 	}
-	x := f.finding(OOM, high, nil, "the GPU's memory ran out", roomier...)
 	if !said {
-		x.Evidence["ooms"], x.Confidence = p.OOMs, medium
-		x.Text = fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", p.OOMs)
-		return x
+		return f.finding(OOM, medium, numbers{"ooms": p.OOMs}, fmt.Sprintf("the GPU's memory ran out %d times, and the job caught it", p.OOMs), roomier...)
 	}
+	x := f.finding(OOM, high, nil, "the GPU's memory ran out", roomier...)
 	o := machine.ParseOutOfMemory(c.Text)
 	for k, v := range map[string]int64{"asked_gib": o.Tried, "free_gib": o.Free, "total_gib": o.Total, "allocated_gib": o.Allocated, "reserved_gib": o.Unallocated, "other_gib": o.Others} {
 		if v > 0 {
 			x.Evidence[k] = round(float64(v) / (1 << 30))
 		}
 	}
-	if o.Tried > 0 {
-		x.Text = fmt.Sprintf("the GPU's memory ran out: %s asked, %s free of %s", size(o.Tried), size(o.Free), size(o.Total))
-	}
-	whose(o, x)
+	whose(o, x.also(o.Tried > 0, fmt.Sprintf(": %s asked, %s free of %s", size(o.Tried), size(o.Free), size(o.Total)), nil))
 	return x
 }
 
@@ -209,13 +194,7 @@ func stall(f *facts, p *Process, wait float64, now bool) *Finding {
 		"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error")
 	for _, w := range append([]*Process{p}, f.workers...) {
 		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {
-			x.Text += fmt.Sprintf("; PID %d waits for the disk", w.PID)
-			x.Evidence["blocked_pid"] = w.PID
-			if w.Mount != "" {
-				x.Text += " on " + w.Mount
-				x.Evidence["mount"] = w.Mount
-			}
-			break
+			return x.also(true, fmt.Sprintf("; PID %d waits for the disk", w.PID), numbers{"blocked_pid": w.PID}).also(w.Mount != "", " on "+w.Mount, numbers{"mount": w.Mount})
 		}
 	}
 	return x

@@ -70,14 +70,11 @@ func powerCap(f *facts) *Finding {
 	g := f.t.GPUs[i]
 	x := f.finding(PowerCap, medium, numbers{"gpu": g.Index, "capped_share": round(part), "clock_share": round(clock)},
 		fmt.Sprintf("GPU %d is held by its power limit %s of the run: %s, about %s lost", g.Index, pct(part), f.clockWords(i, clock), pct(1-clock)),
-		"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one")
-	if g.PowerLimit > 0 {
-		x.Evidence["power_limit_w"] = g.PowerLimit
-	}
-	x.Text += say.If(g.PowerDefault > 0, fmt.Sprintf("; it is %.0f of %.0f W", g.PowerLimit, g.PowerDefault))
+		"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one").
+		also(g.PowerLimit > 0, "", numbers{"power_limit_w": g.PowerLimit}).
+		also(g.PowerDefault > 0, fmt.Sprintf("; it is %.0f of %.0f W", g.PowerLimit, g.PowerDefault), nil).
+		also(braked, "; the power brake is on", numbers{"power_brake_share": round(brake)})
 	if braked {
-		x.Evidence["power_brake_share"] = round(brake)
-		x.Text += "; the power brake is on"
 		x.Fix = []string{"the power supply or its cables cannot feed the card"}
 	}
 	return x
@@ -94,19 +91,15 @@ func pcieLink(f *facts) *Finding {
 		part := s.Link / float64(s.LinkN)
 		x := f.finding(PCIeLink, medium, numbers{"gpu": g.Index, "link_share": round(part)},
 			fmt.Sprintf("GPU %d's PCIe link runs at %s of its best under load", g.Index, pct(part)),
-			"reseat the card or its riser, and look at the slot's setting in the firmware")
-		if g.Link != "" {
-			x.Evidence["max_link"] = g.Link
-			x.Text += fmt.Sprintf(" (best %s)", g.Link)
-		}
+			"reseat the card or its riser, and look at the slot's setting in the firmware").
+			also(g.Link != "", fmt.Sprintf(" (best %s)", g.Link), numbers{"max_link": g.Link})
 		if rx := ratio(s.Rx, s.RxN); rx.ok && g.LinkMBs > 0 {
 			load := rx.v / g.LinkMBs
 			x.Evidence["link_load"] = round(load)
 			if load < 0.2 && copiesEachStep(f) == nil {
 				continue // a slow link that nobody needs costs nothing
 			}
-			x.Confidence = high
-			x.Text += fmt.Sprintf(", and carries %s of what it can", pct(min(load, 1)))
+			x.also(true, fmt.Sprintf(", and carries %s of what it can", pct(min(load, 1))), nil).Confidence = high
 		}
 		return x
 	}
@@ -141,11 +134,7 @@ func fp32NoTensorCores(f *facts) *Finding {
 	if slices.ContainsFunc(f.used, old) || p.Matrices > 0 && 2*p.Matrices < all || te.ok && te.v >= 5 {
 		return nil
 	}
-	x := f.finding(FP32NoTensorCores, medium, numbers{"parameters_fp32": fp32, "matmul_precision": p.Matmul},
-		"matrix products in full 32-bit floats: without tensor cores", f.mixed()...)
-	if te.ok {
-		x.Confidence, x.Evidence["tensor_active"] = high, round(te.v)
-		x.Text += fmt.Sprintf(" (%.0f %% active)", te.v)
-	}
-	return x
+	return f.finding(FP32NoTensorCores, say.Either(te.ok, high, medium), numbers{"parameters_fp32": fp32, "matmul_precision": p.Matmul},
+		"matrix products in full 32-bit floats: without tensor cores", f.mixed()...).
+		also(te.ok, fmt.Sprintf(" (%.0f %% active)", te.v), numbers{"tensor_active": round(te.v)})
 }

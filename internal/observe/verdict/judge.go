@@ -207,6 +207,15 @@ func (f *facts) finding(verdict, confidence string, own numbers, text string, fi
 	return &Finding{Verdict: verdict, Confidence: confidence, Evidence: e, Text: text, Fix: append([]string{}, fix...)}
 }
 
+// also says what is so besides, with its numbers.
+func (x *Finding) also(so bool, words string, own numbers) *Finding {
+	if so {
+		x.Text += words
+		maps.Copy(x.Evidence, own)
+	}
+	return x
+}
+
 // promise says how much faster steps could be at best: none is shorter than the GPU
 // works in it.
 func (f *facts) promise(x *Finding, step, after float64) {

@@ -138,9 +138,7 @@ func (k work) judge(f *facts) *Finding {
 	x := f.spends(k.verdict, f.share(k.part), k.cut, places)
 	x.Text = fmt.Sprintf("%s%s of the time the loop %s%s (by %d looks, ± %.0f %%)", f.idleWords(), pct(seen), k.does, where, w.Count, math.Ceil(100*w.err(seen)))
 	x.Fix = slices.Clone(k.fix)
-	switch k.part {
-	case "python":
-		x.Evidence["python_share"] = round(seen)
+	switch x.also(k.part == "python", "", numbers{"python_share": round(seen)}); k.part {
 	case "data":
 		if way := wayOut(w.Top, "data"); way != "" {
 			x.Fix = append(x.Fix, way)
@@ -150,9 +148,7 @@ func (k work) judge(f *facts) *Finding {
 			f.promise(x, f.step().v, f.fed(seen))
 		}
 	case "compile":
-		x.Evidence["compiles"] = w.Compiles
-		x.Text += fmt.Sprintf("; %d times, last %s", w.Compiles, w.CompileAt)
-		x.Text += say.With(": ", w.Reason, "")
+		x.also(true, fmt.Sprintf("; %d times, last %s%s", w.Compiles, w.CompileAt, say.With(": ", w.Reason, "")), numbers{"compiles": w.Compiles})
 	}
 	return x
 }

@@ -83,8 +83,7 @@ func loaderFromOutside(f *facts) *Finding {
 		"`envfix run -- …` with the probe measures the loader", "DataLoader(…, num_workers=4, persistent_workers=True)")
 	x.weight = f.idle.v
 	if cores := f.workerCPU(); len(f.workers) > 0 && cores > workerBusy*max(f.t.Host.Allowed(), 1) {
-		x.Confidence = medium
-		x.Evidence["worker_cores"] = round(cores)
+		x.Confidence, x.Evidence["worker_cores"] = medium, round(cores)
 	}
 	return x
 }
@@ -214,12 +213,8 @@ func tinyBatch(f *facts) *Finding {
 	x := f.finding(TinyBatch, medium, numbers{"batch": n}, fmt.Sprintf("%s%s%s a %s", f.idleWords(), say.If(n > 0, fmt.Sprintf("batch %d, ", n)), seconds(s), f.pass()),
 		own.batch+"raise the batch size until about 80 % of the memory is used, and rescale the learning rate")
 	x.weight = say.Either(small, 0.9, 0.25)
-	if mem.ok && !f.noGPU {
-		x.Evidence["memory_share"] = round(mem.v)
-		x.Text += fmt.Sprintf(", %s of the memory used", pct(mem.v))
-	}
-	x.Text += ": starting the work costs more than doing it"
-	return x
+	return x.also(mem.ok && !f.noGPU, fmt.Sprintf(", %s of the memory used", pct(mem.v)), numbers{"memory_share": round(mem.v)}).
+		also(true, ": starting the work costs more than doing it", nil)
 }
 
 // memoryShare is the job's share of the memory of its GPUs at most.

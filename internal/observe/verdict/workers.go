@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"envfix/internal/say"
 	"envfix/internal/text"
@@ -28,19 +27,12 @@ func workersOverQuota(f *facts) *Finding {
 	if !throttled && !(excess && (crowded || late)) {
 		return nil
 	}
-	x := f.finding(WorkersOverQuota, high, numbers{"workers": n, "cpus": cpus, "cores_used": round(cores), "cores_wanted": round(wanted)}, "",
-		append(f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))}), "or more CPUs for the container: docker run --cpus=N …")...)
-	x.Text = strings.Replace(fmt.Sprintf("%s share %.3g CPUs (%s)", text.Count(n, "worker"), cpus,
-		say.Either(f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus, "cgroup limit", "affinity")), " 1 CPUs", " 1 CPU", 1)
-	if f.t.Host.Throttled > 0 {
-		x.Evidence["throttled_share"] = round(f.t.Host.Throttled)
-		x.Text += fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled))
-	}
-	if starved {
-		x.Evidence["waiting_for_cpu_share"] = round(delay)
-		x.Text += fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay))
-	}
-	return x
+	by := say.Either(f.t.Host.Quota > 0 && f.t.Host.Quota <= cpus, "cgroup limit", "affinity")
+	return f.finding(WorkersOverQuota, high, numbers{"workers": n, "cpus": cpus, "cores_used": round(cores), "cores_wanted": round(wanted)},
+		fmt.Sprintf("%s share %.3g CPU%s (%s)", text.Count(n, "worker"), cpus, say.If(cpus != 1, "s"), by),
+		append(f.setLoader(ld, [2]string{"num_workers", fmt.Sprint(f.wanted(true))}), "or more CPUs for the container: docker run --cpus=N …")...).
+		also(f.t.Host.Throttled > 0, fmt.Sprintf("; throttled %s of the time", pct(f.t.Host.Throttled)), numbers{"throttled_share": round(f.t.Host.Throttled)}).
+		also(starved, fmt.Sprintf("; they wait for a CPU %s of the time", pct(delay)), numbers{"waiting_for_cpu_share": round(delay)})
 }
 
 // workerRespawn: the run's time goes into starting and stopping workers at
