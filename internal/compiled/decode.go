@@ -224,28 +224,21 @@ func (d *decoder) readVersion(v reflect.Value) {
 	}
 	switch p := v.Addr().Interface().(type) {
 	case *version.Dotted:
-		if d.dotted == nil {
-			d.dotted = make([]version.Dotted, len(d.texts))
-		}
-		if d.dotted[id].IsZero() {
-			d.dotted[id], _ = version.ParseDotted(d.texts[id])
-		}
-		*p = d.dotted[id]
+		*p = once(d, &d.dotted, id, version.ReadDotted)
 	case *version.Python:
-		if d.python == nil {
-			d.python = make([]version.Python, len(d.texts))
-		}
-		if d.python[id].IsZero() {
-			d.python[id] = version.TrustPython(d.texts[id])
-		}
-		*p = d.python[id]
+		*p = once(d, &d.python, id, version.TrustPython)
 	case *version.Specifier:
-		if d.specifiers == nil {
-			d.specifiers = make([]version.Specifier, len(d.texts))
-		}
-		if d.specifiers[id].IsZero() {
-			d.specifiers[id] = version.TrustSpecifier(d.texts[id])
-		}
-		*p = d.specifiers[id]
+		*p = once(d, &d.specifiers, id, version.TrustSpecifier)
 	}
+}
+
+// once is the version that a text stands for, parsed at its first use.
+func once[T interface{ IsZero() bool }](d *decoder, known *[]T, id int, parse func(string) T) T {
+	if *known == nil {
+		*known = make([]T, len(d.texts))
+	}
+	if (*known)[id].IsZero() {
+		(*known)[id] = parse(d.texts[id])
+	}
+	return (*known)[id]
 }

@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/version"
 )
 
 // An SM is a compute capability, such as 9.0. The zero SM is unknown.
@@ -67,11 +68,4 @@ func (s SM) Less(t SM) bool { return s.Compare(t) < 0 }
 func (s SM) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what ParseSM does; empty text gives the zero SM.
-func (s *SM) UnmarshalText(b []byte) (err error) {
-	if len(b) == 0 {
-		*s = SM{}
-		return nil
-	}
-	*s, err = ParseSM(string(b))
-	return err
-}
+func (s *SM) UnmarshalText(b []byte) error { return version.Unmarshal(b, s, ParseSM) }

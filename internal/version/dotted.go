@@ -116,18 +116,20 @@ func (v Dotted) MajorMinor() string {
 func (v Dotted) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a dotted number; empty text gives the zero Dotted.
-func (v *Dotted) UnmarshalText(b []byte) (err error) {
-	if len(b) == 0 {
-		*v = Dotted{}
-		return nil
-	}
-	*v, err = ParseDotted(string(b))
-	return err
-}
+func (v *Dotted) UnmarshalText(b []byte) error { return Unmarshal(b, v, ParseDotted) }
 
 // Minor returns the first two groups of a version as it is written: "2.14" of
 // "2.14.1+cu126". A version of one group is returned whole.
 func Minor(v string) string {
 	parts := strings.SplitN(v, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// Unmarshal reads a text into a value, as encoding.TextUnmarshaler does; empty text gives
+// the zero value.
+func Unmarshal[T any](b []byte, to *T, parse func(string) (T, error)) (err error) {
+	if *to = *new(T); len(b) > 0 {
+		*to, err = parse(string(b))
+	}
+	return err
 }

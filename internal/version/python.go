@@ -130,14 +130,7 @@ func (v Python) IsPreRelease() bool {
 func (v Python) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a PEP 440 version; empty text gives the zero Python.
-func (v *Python) UnmarshalText(b []byte) (err error) {
-	if len(b) == 0 {
-		*v = Python{}
-		return nil
-	}
-	*v, err = ParsePython(string(b))
-	return err
-}
+func (v *Python) UnmarshalText(b []byte) error { return Unmarshal(b, v, ParsePython) }
 
 // A Specifier is a PEP 440 version specifier, such as ">=2.6,<2.8". The zero
 // Specifier admits every final release.
