@@ -31,4 +31,19 @@ var (
 	// Verdicts are those on a job, in words; it has no other form either.
 	//go:embed verdicts.tsv
 	Verdicts string
+	// Hosts lend machines, a GPU with them or not, in columns: host, a variable that it sets, what
+	// it lends, how a GPU is got there, {described} standing for what plans for another machine;
+	// clouds name theirs in the firmware. One that runs within another stands before it. Sources:
+	// kaggle.com/docs/notebooks; research.google.com/colaboratory/faq.html; docs.runpod.io,
+	// environment variables; docs.vast.ai, docker environment; lightning.ai/docs, studios;
+	// modal.com/docs, gpu; docs.aws.amazon.com/sagemaker, spaces; docs.digitalocean.com, Paperspace
+	// notebooks; containers.dev, devcontainer.json; docs.github.com, default environment variables;
+	// docs.gitlab.com, predefined variables; circleci.com/docs, variables; jenkins.io/doc, environment
+	// variables; buildkite.com/docs, environment variables; learn.microsoft.com, Azure Pipelines,
+	// predefined variables; slurm.schedmd.com, sbatch, --gres; PBS Professional, qsub, ngpus; IBM
+	// Spectrum LSF, bsub -gpu; jupyterhub.readthedocs.io, spawners; kubernetes.io, schedule GPUs;
+	// docs.aws.amazon.com/ec2, instance types; cloud.google.com/compute/docs/gpus;
+	// learn.microsoft.com/azure, sizes for GPUs. It is read as it is.
+	//go:embed hosts.tsv
+	Hosts string
 )

@@ -36,7 +36,7 @@ var layers = map[string][]string{
 	"internal/text":              {},
 	"internal/fail":              {},
 	"internal/version":           {},
-	"internal/machine":           {"internal/version"},
+	"internal/machine":           {"data", "internal/version"},
 	"internal/pep508":            {"internal/machine", "internal/version"},
 	"internal/compiled":          {"internal/version"},
 	"matrix":                     {"internal/compiled", "internal/machine", "internal/near", "internal/version", "data"},
