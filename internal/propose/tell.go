@@ -86,6 +86,8 @@ func (l *Loop) tellBuilds(a *Answer, r resolver.Request) {
 			a.say("%s: the index has it in no such build, and %s without is installed", where(q), q.Name+q.Spec.String())
 		}
 	}
+	var kinds []string // of several that are alike one sentence speaks
+	alike := map[string][]string{}
 	for _, s := range a.Build {
 		known := "what it requires is not known"
 		if s.Read != "" {
@@ -95,10 +97,15 @@ func (l *Loop) tellBuilds(a *Answer, r resolver.Request) {
 		if l.Later(s.Name) {
 			needs = "its kernels are compiled at their first use, with nvcc of torch's own CUDA and a C++ compiler, which nothing here brings"
 		}
-		a.say("%s %s is only a source distribution (%s): %s; it is built at apply", s.Name, s.Version, needs, known)
+		kind := needs + "): " + known
+		kinds = xslices.Add(kinds, kind)
+		alike[kind] = append(alike[kind], s.Name+" "+s.Version)
 		if len(s.Limits) > 0 {
 			a.say("to build %s %s takes %s: a later one has no more what its setup.py imports", s.Name, s.Version, strings.Join(s.Limits, ", "))
 		}
+	}
+	for _, kind := range kinds {
+		a.say("only a source distribution is there of %s (%s; it is built at apply", say.If(len(alike[kind]) > 1, "each of ")+strings.Join(alike[kind], ", "), kind)
 	}
 }
 

@@ -44,7 +44,7 @@ func (v *view) brief(p *plan.Plan) {
 			v.row("shell", envFix(f))
 		}
 	}
-	shown := p.Warnings
+	shown := stopsFirst(p.Warnings, p.Decision == resolver.InstallCPU)
 	if n := len(shown) - shownWarnings; n > 1 {
 		shown = append(slices.Clone(shown[:shownWarnings]), fmt.Sprintf("%d more (`-v` shows them)", n))
 	}
@@ -54,6 +54,30 @@ func (v *view) brief(p *plan.Plan) {
 		v.line("")
 		v.b.WriteString(OtherAnswers(p.Nearest, p.Alternatives, v.Style))
 	}
+}
+
+// stops are words of what keeps a project from being installed, or from computing, until
+// somebody does something; idle are those of what is only to be known.
+var (
+	stops = []string{"the project itself is not installed", "set aside: ", "compiler", "computes on the CPU", " is not here, and what that asks for", "to install it fails",
+		"asked of no index", "asks for no torch", "that import fails", "may not run", "which are not asked for"}
+	idle = []string{"(pure Python)", "cuSPARSELt", "at first use", "nothing is proven", "nobody has read", " has no wheel for ", "minor releases behind", "no security updates"}
+)
+
+// stopsFirst orders warnings by what they mean for who reads three of them. why: the first says
+// why this is the choice.
+func stopsFirst(warnings []string, why bool) []string {
+	rank := func(w string) int {
+		has := func(part string) bool { return strings.Contains(w, part) }
+		switch {
+		case slices.ContainsFunc(stops, has), why && w == warnings[0]:
+			return 0
+		case slices.ContainsFunc(idle, has):
+			return 2
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(warnings), func(a, b string) int { return rank(a) - rank(b) })
 }
 
 // besides are the packages that were asked for, or come with them, and that the choice
