@@ -309,7 +309,7 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	for _, r := range p.Reasons {
 		details = append(details, r.Rule+strings.Repeat(" ", width-columns(r.Rule)+2)+r.Text)
 	}
-	details = append(details, p.Warnings...)
+	details = append(append(details, say.All(asksTorch(p))...), p.Warnings...)
 	for _, n := range p.Nearest {
 		another := n.Change == "torch "+n.Torch
 		hints = append(hints, n.Change+say.Either(another, " fits, ", ": then ")+gives(n))
@@ -321,6 +321,12 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 		hints = append(hints, say.If(len(hints) > 0, "or ")+a)
 	}
 	return text, details, hints
+}
+
+// asksTorch says which file asks for the torch that does not fit.
+func asksTorch(p *plan.Plan) string {
+	q, named := xslices.Find(p.Basis.Request.Requirements, func(q pep508.Requirement) bool { return q.Name == "torch" && q.From != "" })
+	return say.If(named, "asked for: "+q.Text+" ("+q.From+")")
 }
 
 // besideWhat names the packages without which there is an answer: the build is there, and
