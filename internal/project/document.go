@@ -46,23 +46,52 @@ var (
 	pipInstall = lazy.Regexp(`\b(pip3?|mim) install\b`)
 )
 
-// documented tells which files of a project its own documents name: a list by its name, its
-// packaging by a command that installs the folder, or the project by its name.
-func documented(dir string) func(name string) bool {
-	named, own := map[string]bool{}, append(itself(dir), "")
+// A speech is what a project's own documents name of it.
+type speech struct {
+	words  map[string]bool // each word of them, such as the name of a list
+	whole  bool            // a command installs the folder, or the project by its name
+	extras [][2]string     // with which extras, "[vllm]", and in which line
+}
+
+// spoken reads a project's own documents.
+func spoken(dir string) *speech {
+	s, own := &speech{words: map[string]bool{}}, append(itself(dir), "")
 	for _, document := range documentsOf(dir) {
-		text, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
-		for line := range strings.Lines(string(text)) {
-			whole, pip := ownInstall().MatchString(line), pipInstall().MatchString(line)
-			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n`\"'()=", r) }) {
-				name, _ := Extras(word)
-				named[strings.TrimPrefix(name, "./")] = true
-				whole = whole || pip && slices.Contains(own, machine.NormalName(strings.Trim(name, ".")))
+		content, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
+		for i, line := range strings.Split(string(content), "\n") {
+			s.whole = s.whole || ownInstall().MatchString(line)
+			pip := pipInstall().MatchString(line)
+			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r`\"'()=", r) }) {
+				name, extras := Extras(word)
+				s.words[strings.TrimPrefix(name, "./")] = true
+				if !pip || !slices.Contains(own, machine.NormalName(strings.Trim(name, "."))) {
+					continue
+				}
+				if s.whole = true; extras != "" && len(s.extras) < 10 {
+					s.extras = append(s.extras, [2]string{extras, fmt.Sprintf("%s:%d", document, i+1)})
+				}
 			}
-			named["."] = whole || named["."]
 		}
 	}
-	return func(name string) bool { return named[name] || named["."] && slices.Contains(packagings, name) }
+	return s
+}
+
+// names reports whether the documents install from a file of the project: from a list by its
+// name, from its packaging by the folder or the project.
+func (s *speech) names(file string) bool {
+	return s.words[file] || s.whole && slices.Contains(packagings, file)
+}
+
+// beyond says with which extras the documents install the project, where none was asked for.
+func (s *speech) beyond(w *Wish) []string {
+	e, defined := xslices.Find(s.extras, func(e [2]string) bool {
+		_, err := definer(w.Dir, e[0])
+		return err == nil
+	})
+	if !defined || w.Extras != "" || DemandsItself(w.Manager) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s installs the project with extras, which are not asked for: `envfix plan '%s%s'` asks for them", e[1], w.Dir, e[0])}
 }
 
 // An installation is how a project's own documents say that it is installed.
@@ -146,7 +175,7 @@ func (d installation) packages(dir string) (out []pep508.Requirement) {
 func (d installation) beside(dir, followed string, documented []pep508.Requirement) []string {
 	p := wishes(filepath.Join(dir, followed))
 	more := xslices.Filter(d.packages(dir), func(q pep508.Requirement) bool {
-		return !p.Asks(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
+		return !p.Lists(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
 	})
 	texts := text.Each(more, func(q pep508.Requirement) string { return text.Escape(q.Text) })
 	lead := fmt.Sprintf("%s:%d installs what nothing that is followed asks for: ", d.where, d.line.Line)
@@ -206,6 +235,9 @@ func (w *Wish) pinned(d installation, asked []pep508.Requirement) (read string) 
 			q = pep508.Requirement{Name: q.Name, Extras: q.Extras, Text: q.Name, From: q.From}
 		}
 		w.documented = append(w.documented, q)
+	}
+	if strings.Contains(d.line.Index, "/nightly/") && w.Channel == "" {
+		w.Said = append(w.Said, own.Name+" installs a torch of PyTorch's nightly channel, which is not followed: `--channel nightly` takes one")
 	}
 	if len(own.Pins) > 0 {
 		w.Lock = own

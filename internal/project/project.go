@@ -61,7 +61,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 		w.Files = append(w.Files, filepath.Join(dir, followed)+w.Extras)
 	}
 	w.Read = strings.Replace(w.whatWasRead(dir, followed, documented), followed, followed+w.Extras, 1)
-	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), missingModules(dir))
+	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), spoken(dir).beyond(w), w.projectsBelow(followed), missingModules(dir))
 	return installs
 }
 
@@ -141,16 +141,16 @@ func DemandsItself(manager string) bool {
 // none. What they install from a list for pip goes before an environment that they never name.
 func FirstWish(dir string) string {
 	torch, first, silent := "", "", ""
-	documented := documented(dir)
+	documents := spoken(dir)
 	for _, name := range candidates(dir) {
 		p, err := Read(filepath.Join(dir, name))
 		switch {
 		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
 		case err == nil && asksNothing(p):
 			silent = cmp.Or(silent, name)
-		case err == nil && p.Asks("torch") && documented(name):
+		case err == nil && p.Asks("torch") && documents.names(name):
 			return name
-		case err == nil && p.Asks("torch") && !(isEnvironment(name) && documented(wishFiles[0])):
+		case err == nil && p.Asks("torch") && !(isEnvironment(name) && documents.names(wishFiles[0])):
 			torch = cmp.Or(torch, name)
 		case first == "":
 			first = name // what is wrong with it is said where it is read
@@ -349,6 +349,17 @@ func listsBelow(dir string) []string {
 		lists[0], lists[i] = lists[i], lists[0]
 	}
 	return text.Each(lists, func(inner string) string { return filepath.ToSlash(filepath.Join(dir, inner)) })
+}
+
+// projectsBelow names the project a folder down that asks for torch, where what is followed does not.
+func (w *Wish) projectsBelow(followed string) []string {
+	p, lists := wishes(filepath.Join(w.Dir, followed)+w.Extras), listsBelow(w.Dir)
+	if len(lists) == 0 || p.Asks("torch") || len(p.TorchIn) > 0 || slices.ContainsFunc(w.documented, family) || !wishes(lists[0]).Asks("torch") {
+		return nil
+	}
+	nested := slices.DeleteFunc(lists, func(name string) bool { return !slices.Contains(packagings, filepath.Base(name)) && name != lists[0] })
+	return []string{fmt.Sprintf("%s asks for no torch, and %s, a folder down, does: `envfix plan -r %s` follows that%s", followed, lists[0], lists[0],
+		say.With("; other projects are ", strings.Join(say.Few(nested[1:], 4, "%d more"), ", "), ""))}
 }
 
 // Unfollowed says that a project's wishes lie here and were not asked for; "" there

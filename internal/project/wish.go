@@ -120,10 +120,13 @@ func (w Wish) requirements() ([]pep508.Requirement, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, p.Indexed()...)
-		if !w.conda() {
-			out = append(out, p.Below...)
+		if w.conda() {
+			p.Below = nil
 		}
+		conda := slices.DeleteFunc(p.Indexed(), func(q pep508.Requirement) bool { // of two versions pip's, which comes after, stays
+			return slices.ContainsFunc(p.Below, func(pip pep508.Requirement) bool { return pip.Name == q.Name })
+		})
+		out = slices.Concat(out, conda, p.Below)
 	}
 	return w.relaxed(append(out, w.documented...), text.Each(w.Relax, machine.NormalName))
 }
