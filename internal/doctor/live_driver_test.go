@@ -40,6 +40,9 @@ var driverCases = []liveCase{
 		g := &c.Machine.GPUs[0]
 		g.Visible, g.Name, g.SM = false, "Tesla K80", machine.SM{Major: 3, Minor: 7}
 	}, "HW014", []string{"branch 470", "--change-driver"}, false},
+	{"a card that the driver left behind, beside one that works", func(c *read.Case) {
+		c.Machine.GPUs = append(c.Machine.GPUs, machine.GPU{Vendor: machine.NVIDIA, Name: "Tesla K80", SM: machine.SM{Major: 3, Minor: 7}, Index: 1})
+	}, "", nil, false},
 	{"a GPU that is named twice", variable("CUDA_VISIBLE_DEVICES", "0,0", bashrc), "ACC001", []string{"twice", "~/.bashrc:7"}, false},
 	{"a kernel of notebooks that hides the GPU", func(c *read.Case) {
 		c.Files.Elsewhere = []machine.Variable{{Name: "CUDA_VISIBLE_DEVICES", Value: "", Origins: []machine.Origin{{Kind: machine.OriginKernel, Name: "ml", File: "/k/ml/kernel.json"}}}}

@@ -24,8 +24,8 @@ func branchDropsGPU(e *evidence.Evidence, out *evidence.Findings) {
 			continue
 		}
 		if f := undriven(e, out, g, a); f != nil {
-			if e.GPU().Spare(g) {
-				f.As(evidence.Note)
+			if e.GPU().Spare(g) { // a driver that brought it back would leave the others
+				f.As(evidence.Note).Do("nothing has to be done: the other GPU does the work, and a driver for this one may not know it")
 			}
 			return
 		}
