@@ -13,6 +13,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
+	"envfix/internal/machine"
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/say"
@@ -71,17 +72,22 @@ func small(p *plan.Plan) bool {
 	return p.Target.Repair != nil && len(p.Target.Restores)+len(p.Target.Adds) > 0
 }
 
-// moves stops `--yes` before torch moves to another minor version: what is here may need
-// the one that it has. The command that is named consents.
+// moves stops `--yes` before torch moves to another minor version, or from CUDA to the CPU:
+// what is here may need the one that it has. The command that is named consents.
 func (f doctorFlags) moves(p *plan.Plan, patient *read.Case) error {
-	have, _ := doctor.InstalledTorch(patient)
+	have, label := doctor.InstalledTorch(patient)
 	c := p.Installs()
-	if !f.apply.yes || have == "" || c.Torch == "" || version.Minor(have) == version.Minor(c.Torch) {
+	cuda := c.Build == "cpu" && label != "cpu" && slices.ContainsFunc(patient.Files.Dists, func(d machine.DistFiles) bool { return strings.HasPrefix(d.Name, "nvidia-c") })
+	if !f.apply.yes || have == "" || c.Torch == "" || version.Minor(have) == version.Minor(c.Torch) && !cuda {
 		return nil
+	}
+	text := fmt.Sprintf("no build of torch %s fits this machine: to mend it, torch has to become %s", have, c.Torch)
+	if cuda {
+		text = fmt.Sprintf("torch %s is a build for CUDA, and no GPU is to be seen that it serves: to mend it, it has to become the one for the CPU", have)
 	}
 	command := "envfix apply torch==" + c.Torch + " --build " + c.Build + " --yes"
 	command += say.If(f.plan.target.env != ".venv", " --env "+ui.Clean(f.plan.target.env))
-	return &fail.Error{Code: fail.Pending, Text: fmt.Sprintf("no build of torch %s fits this machine: to mend it, torch has to become %s", have, c.Torch),
+	return &fail.Error{Code: fail.Pending, Text: text,
 		Details: []string{"nothing was changed: what is installed beside torch may need the version that is here"},
 		Hints:   []string{"`" + command + "` consents to that", "`envfix doctor --fix` asks"}}
 }
