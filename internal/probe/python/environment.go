@@ -250,9 +250,11 @@ func ReadDist(h *sysroot.Host, info string) Dist {
 	return d
 }
 
-// Installer is who installed a distribution: pip, uv, conda; "" unknown.
+// Installer is who installed a distribution: pip, uv, conda; "" unknown. A file that is a
+// link to nothing is uv's, which links into its cache.
 func Installer(h *sysroot.Host, info string) string {
-	return text.Printable(strings.TrimSpace(string(h.Bytes(info+"/INSTALLER", 64))))
+	by := text.Printable(strings.TrimSpace(string(h.Bytes(info+"/INSTALLER", 64))))
+	return cmp.Or(by, say.If(h.Target(info+"/INSTALLER") != "", "uv"))
 }
 
 // Metadata returns the header of a distribution's metadata. Descriptions follow

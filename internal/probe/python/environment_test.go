@@ -1,6 +1,7 @@
 package python
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -41,6 +42,9 @@ func TestEnvironment(t *testing.T) {
 	got := Read(h, dir)
 	if by := Installer(h, site+"/torch-2.9.1.dist-info"); by != "uv" {
 		t.Errorf("installed by %q", by)
+	}
+	if err := os.Symlink("/a/cache/that/was/cleaned", filepath.Join(dir, "INSTALLER")); err != nil || Installer(h, dir) != "uv" {
+		t.Errorf("%v: of links to nothing: %q", err, Installer(h, dir))
 	}
 	hip, info := "6.4.43482", site+"/torch-2.9.1.dist-info"
 	want := Env{
