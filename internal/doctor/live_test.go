@@ -67,6 +67,14 @@ var liveCases = []liveCase{
 			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
 		}
 	}, "LD003", []string{"both write"}, false},
+	{"packages of two CUDA majors over each other, and torch's lie there whole", func(c *read.Case) {
+		dist(c, "nvidia-cufft-cu11", "10.9.0.58")
+		dist(c, "nvidia-cufft-cu12", "11.3.3.83")
+		for i := range 2 {
+			c.Files.Dists[len(c.Files.Dists)-2+i].Libraries = []string{"nvidia/cufft/lib/libcufft.so.11"}
+		}
+		c.Files.Dists[len(c.Files.Dists)-1].Files = 7
+	}, "LD003", []string{"both write", "that is torch's here"}, true},
 	{"packages of the user's that a variable leaves out", func(c *read.Case) {
 		c.Torch, c.Files.Dists, c.Files.Imports = read.Torch{}, nil, nil
 		c.Around, c.Machine.Env["PYTHONNOUSERSITE"] = &machine.Around{}, "1"
@@ -233,7 +241,7 @@ var liveCases = []liveCase{
 	{"an environment of another processor", func(c *read.Case) { c.Files.Python = machine.PythonCopied }, "PY044", []string{"another processor", "uv venv --clear"}, false},
 	{"an environment of Windows", func(c *read.Case) { c.Files.Python, c.Files.Sites = machine.PythonAlien, nil }, "PY044", []string{"made by Windows", "uv venv --clear /"}, false},
 	{"a Python in another's home", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonClosed, "/root/py/bin" }, "PY044", []string{"may not reach", "/root/py/bin"}, false},
-	{"an environment whose programs were removed", func(c *read.Case) { c.Files.Python = machine.PythonAbsent }, "PY044", []string{"no bin/python", "uv venv --clear"}, false},
+	{"an environment whose programs were removed", func(c *read.Case) { c.Files.Python = machine.PythonAbsent }, "PY044", []string{"no bin/python", "uv venv --allow-existing --python 3.12 /env"}, false},
 	{"a Python that may not be started", func(c *read.Case) { c.Files.Python = machine.PythonBarred }, "PY044", []string{"lost that right", "chmod a+rx"}, false},
 	{"a Python without its library", func(c *read.Case) { c.Files.Python, c.Files.Base = machine.PythonBare, "/opt/py/bin" }, "PY044", []string{"encodings", "/opt/py/bin"}, false},
 	{"a Python whose own library is gone", func(c *read.Case) {

@@ -122,10 +122,21 @@ func twice(e *evidence.Evidence, out *evidence.Findings, b *matrix.Build, pairs 
 	if len(libraries) > 1 {
 		text += "; so it is with " + strings.Join(libraries[1:], ", ")
 	}
-	out.Find("LD003", weight, append(at[:min(4, len(at))], trouble)...).
+	f := out.Find("LD003", weight, append(at[:min(4, len(at))], trouble)...).
 		Say(text).
 		Do("`pip uninstall -y " + strings.Join(away, " ") + "`, then " + fix).
 		Mends(e.Repair().Rebuild(path + "/"))
+	if len(back) > 0 && !slices.ContainsFunc(back, func(spec string) bool { return !whole(e, spec) }) {
+		f.Say(text + ", and that is torch's here").As(evidence.Warning)
+	}
+}
+
+// whole reports whether the files of a package were compared with its list, and are those.
+func whole(e *evidence.Evidence, spec string) bool {
+	name, _, _ := strings.Cut(spec, "==")
+	return e.Files != nil && slices.ContainsFunc(e.Files.Dists, func(d machine.DistFiles) bool {
+		return d.Name == name && d.Files > 0 && d.Absent == 0 && len(d.Resized) == 0
+	})
 }
 
 func pinOf(b *matrix.Build, library string) string {
