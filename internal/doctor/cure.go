@@ -146,5 +146,19 @@ func InstalledTorch(patient *read.Case) (v, build string) {
 	if v == "" {
 		v, build = version.SplitLocal(patient.Files.Bare)
 	}
+	if v == "" {
+		v, build = version.SplitLocal(ofCompanion(patient.Files.Dists))
+	}
 	return v, build
+}
+
+// ofCompanion is the torch that a package is released with which is there; "" none.
+func ofCompanion(dists []machine.DistFiles) string {
+	for _, d := range dists {
+		q, _ := xslices.Find(pep508.Read(d.Requires, ""), func(q pep508.Requirement) bool { return q.Name == "torch" })
+		if of, exact := strings.CutPrefix(q.Spec.String(), "=="); exact && slices.Contains(resolver.Companions(), d.Name) {
+			return of
+		}
+	}
+	return ""
 }

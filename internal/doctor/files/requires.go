@@ -54,6 +54,7 @@ func installed(e *evidence.Evidence, out *evidence.Findings) {
 			asked[u.Name] = true
 		case u.of.Installer == "conda" || strings.HasPrefix(u.of.Info, "/usr/lib/python3/"):
 			// their own managers see to them, by other names
+		case u.Name == "torch" && e.Torch.Version == "" && slices.Contains(companions, u.of.Name): // that there is none is told by itself
 		default:
 			others = append(others, u)
 		}
