@@ -81,6 +81,26 @@ loop()
 	}
 }
 
+// TestLookAtFetch: a look that finds the loader's own loop over the samples comes from the
+// sample that has just been made, in the loop as in a worker.
+func TestLookAtFetch(t *testing.T) {
+	r := runProbed(t, `
+import sys, torch, _envfix_look as K, _envfix_probe as P
+g = {"__name__": "torch.utils.data._utils.fetch"}
+exec(compile("def fetch(f): f()", "/v/site-packages/x.py", "exec"), g)
+def told():
+    f, stack = sys._getframe(1), []
+    while f: stack.append(f); f = f.f_back
+    P.C[P.PHASE] = P.IN_LOADER
+    print(*(K.spot(stack, worker) for worker in (False, True)))
+g["fetch"](told)
+told()
+`)
+	if want := "('item', '', 0, '', '') ('item', '', 0, '', '')\n('load', '<stdin>', 11, '<module>', '') None\n"; r.stdout != want || r.stderr != "" {
+		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
+	}
+}
+
 // TestEvaluationLine: what evaluates is told by the line that calls the model, not by one
 // in the model's own forward, which the training runs too.
 func TestEvaluationLine(t *testing.T) {

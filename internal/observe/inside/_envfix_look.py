@@ -153,9 +153,9 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     stack = [g for g in stack if not g.f_code.co_filename.startswith(HERE)]
     known = [facts(g) for g in stack]
     fetch = next((i for i, k in enumerate(known) if k[1] == "item"), None)
-    if worker and not fetch:
+    if worker and fetch is None:
         return None
-    L["fetching"] = fetch and not (P.S["eval"] and not worker)
+    L["fetching"] = fetch is not None and not (P.S["eval"] and not worker)
     if L["fetching"]:
         return loaded(stack[:fetch], known)
     over = [i for i, k in enumerate(known) if k[1] in OVER]

@@ -92,6 +92,13 @@ var elsewhere = []ruleCase{
 		starve(t, 0.8)
 		looked(t, "sampler", 0.8, Spot{At: "t.py:5", Call: "builtins.sorted"})
 	}, "loader_bound", []string{"its sampler, on the loop's own thread", "100 % is sorted (t.py:5)", "draw the order once an epoch"}},
+	{"looks that come as a sample is done", func(t *Trace) {
+		starve(t, 0.8)
+		looked(t, "item", 0.8, Spot{})
+		w := lead(t).Where
+		w.Top[0].N = w.Seen * 7 / 10
+		w.Top = append(w.Top, Spot{At: "t.py:5", Func: "draw", Part: "item", N: w.Seen / 10})
+	}, "loader_bound", []string{"; of the loading 100 % is draw (t.py:5)"}},
 	{"a lock", func(t *Trace) {
 		starve(t, 0.8)
 		lead(t).Loaders[0] = Loader{Where: "t.py:4", Source: "DataLoader(ds)"}

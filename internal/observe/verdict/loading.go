@@ -193,10 +193,14 @@ const spotsEnough = 8
 // spots are the places that take a fifth of the loader and more, at most two.
 func (f *facts) spots() (out []Spot, seen int) {
 	w := f.where()
-	if w.Count < spotsEnough {
+	seen = w.Seen
+	for _, s := range w.Top { // a look that comes as a sample is done knows no place in it
+		seen -= say.Either(s.At+s.Call == "", s.N, 0)
+	}
+	if w.Count*seen < spotsEnough*w.Seen {
 		return nil, 0
 	}
-	return w.costly(w.Seen), w.Seen
+	return w.costly(seen), seen
 }
 
 // spotWords names what in the loader costs: the function, the line, the share.
