@@ -392,15 +392,25 @@ print("parent", P.C[P.STEPS])
 	}
 }
 
-// TestProbeEvaluates: a model evaluates from eval() to train(), whose hook is gone then. One
-// that no optimizer trains, a teacher or a target, is part of each step.
+// TestProbeEvaluates: a model evaluates from eval() to train(), also where its class has an
+// eval() of its own. One that no optimizer trains, a teacher or a target, is part of each step.
+// The modules below it are asked nothing.
 func TestProbeEvaluates(t *testing.T) {
 	r := runProbed(t, `
 import torch, _envfix_probe as P
+asked = []
+class Layer(torch.nn.Module):
+    def parameters(self):
+        asked.append(self)
+        return self.params
+class Net(Layer):
+    def train(self, mode=True): return super().train(mode)
+    def eval(self): return self.train(False)
 m, plain = torch.nn.Module(), torch.nn.Module.train
 m.eval(); m.eval()
 print(P.S["evals"], torch.nn.Module.train is plain)
-m.train()
+def train(): m.train()
+train()
 print(P.S["evals"], torch.nn.Module.train is plain)
 m.params, teacher = [torch.Tensor(1)], torch.nn.Module()
 torch.optim.optimizer.Optimizer(m.params).step()
@@ -408,8 +418,17 @@ teacher.eval()
 print(P.S["evals"])
 m.eval()
 print(P.S["evals"])
+m.train(mode=True)
+print(P.S["evals"])
+net, m.kids = Net(), [Layer() for _ in range(3)]
+net.params, net.kids = m.params, [m]
+for n in (net, *m.kids): n.params = m.params
+net.eval()
+print(P.S["evals"], len(asked))
+net.train()
+print(P.S["evals"], len(asked))
 `)
-	if r.stdout != "True False\nFalse True\nFalse\nTrue\n" || r.stderr != "" {
+	if r.stdout != "True True\nFalse True\nFalse\nTrue\nFalse\nTrue 1\nFalse 1\n" || r.stderr != "" {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 }

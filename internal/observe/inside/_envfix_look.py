@@ -283,15 +283,10 @@ def on_gc(phase, info):
     except Exception:
         pass
 
-def on_eval(s, r, a, k):  # until the next train(), whose hook is gone once it is called: it calls itself for every module
-    module = P.torch.nn.Module
-    if P.S["trained"] and not any(id(p) in P.S["trained"] for p in s.parameters()):
-        return  # a teacher, or the target of a step: no evaluation
-    P.S["evals"], train = True, module.train
-    def trains(self, mode=True):
-        module.train, P.S["evals"] = train, not mode
-        return train(self, mode)
-    module.train = trains
+def on_mode(s, r, a, k):  # eval() comes to train(False) however a class has made it; that calls itself for every module, and the first call ends last
+    mode = (*a, k.get("mode", True))[0]
+    if sys._getframe(2).f_code is not L["train"] and (mode or not P.S["trained"] or any(id(p) in P.S["trained"] for p in s.parameters())):
+        P.S["evals"] = not mode  # but a teacher, or the target of a step, evaluates nothing
 
 def start(worker=False):
     """Begins to look at the thread that P.S["thread"] names; returns what ends it and tells the last."""
@@ -300,7 +295,8 @@ def start(worker=False):
     begin()
     if not worker:
         gc.callbacks.append(on_gc)
-        P.after(P.torch.nn.Module, "eval", on_eval)
+        L["train"] = P.torch.nn.Module.train.__code__
+        P.after(P.torch.nn.Module, "train", on_mode)
     again()
     return end
 

@@ -6,6 +6,8 @@ class Module:
         return getattr(self, "params", [])
 
     def train(self, mode=True):
+        for child in getattr(self, "kids", []):
+            child.train(mode)
         return self
 
     def eval(self):
