@@ -54,6 +54,11 @@ var elsewhere = []ruleCase{
 	{"a GPU that is busy while the loop saves", func(t *Trace) { looked(t, "saving", 0.6) }, "healthy", nil},
 	{"reads values back for most of the time", func(t *Trace) { load(t, 0, 40); looked(t, "sync", 0.6, Spot{At: "t.py:5", Call: ".item"}) }, "sync_bound", []string{"t.py:5"}},
 	{"fetches its input itself", func(t *Trace) { onCPU(t); looked(t, "data", 0.6, Spot{At: "t.py:5", Call: "queue.Queue.get"}) }, "loader_bound no_gpu", []string{"queue.Queue.get (t.py:5)"}},
+	{"a server decodes what it is asked", func(t *Trace) {
+		onCPU(t)
+		looked(t, "data", 0.6, Spot{At: "t.py:5", Call: "PIL.Image.Image.convert"})
+		lead(t).Page = Page{}
+	}, "loader_bound no_gpu", []string{"run_in_executor", "decode smaller images"}},
 	{"a segfault before torch is loaded", func(t *Trace) {
 		onCPU(t)
 		t.Signal, t.Exit, t.Processes[0].Probe, t.Processes[0].Torch = "SEGV", 139, nil, ""

@@ -140,6 +140,9 @@ func (k work) judge(f *facts) *Finding {
 	x.Fix = slices.Clone(k.fix)
 	switch x.also(k.part == "python", "", numbers{"python_share": round(seen)}); k.part {
 	case "data":
+		if f.probe().Page.Steps == 0 { // nothing trains: it answers
+			x.Fix = []string{"prepare the next input while the model works: in a pool of concurrent.futures, by asyncio's loop.run_in_executor(…)"}
+		}
 		if way := wayOut(w.Top, "data"); way != "" {
 			x.Fix = append(x.Fix, way)
 		}
