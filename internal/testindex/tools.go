@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"envfix/internal/testenv"
@@ -23,15 +24,23 @@ func Python(t testing.TB) string {
 	return python
 }
 
-// FindPython is Python without a test.
-func FindPython() (string, error) {
+// FindPython is Python without a test. It asks once, and looks where the caller of the tests
+// has his programs: a test may change PATH, and a version manager's shims take half a second.
+var FindPython = sync.OnceValues(func() (string, error) {
 	for _, name := range []string{"python3.13", "python3.12", "python3.11", "python3"} {
-		out, err := exec.Command(name, "-I", "-c", "import sys, venv, ensurepip; print(sys.executable)").Output()
-		if err == nil {
-			return strings.TrimSpace(string(out)), nil
+		if out, err := asCaller(name, "-I", "-c", "import sys, venv, ensurepip; print(sys.executable)"); err == nil {
+			return out, nil
 		}
 	}
 	return "", errors.New("no python3 with venv and ensurepip was found: install python3 and python3-venv")
+})
+
+// asCaller is what a program prints in the environment of who started the tests.
+func asCaller(argv ...string) (string, error) {
+	c := exec.Command("/usr/bin/env", argv...)
+	c.Env = testenv.Callers
+	out, err := c.Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 // UV returns a real uv: the one on PATH, else one that pip fetched once from the
@@ -45,18 +54,20 @@ func UV(t testing.TB) string {
 	return uv
 }
 
+// cache is the caller's: a test that has another keeps uv in this one all the same.
+var cache, noCache = os.UserCacheDir()
+
 // FindUV is UV without a test.
-func FindUV() (string, error) {
-	if p, err := exec.LookPath("uv"); err == nil {
+var FindUV = sync.OnceValues(func() (string, error) {
+	if p, err := asCaller("sh", "-c", "command -v uv"); err == nil {
 		// A shim of pyenv takes longer to start than some tests have patience.
-		if out, err := exec.Command("pyenv", "which", "uv").Output(); err == nil {
-			p = strings.TrimSpace(string(out))
+		if real, err := asCaller("pyenv", "which", "uv"); err == nil {
+			p = real
 		}
 		return p, nil
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
+	if noCache != nil {
+		return "", noCache
 	}
 	dir := filepath.Join(cache, "envfix-test-tools", "uv")
 	uv := filepath.Join(dir, "bin", "uv")
@@ -71,7 +82,7 @@ func FindUV() (string, error) {
 		return "", fmt.Errorf("uv could not be installed from the default index: %w", err)
 	}
 	return uv, nil
-}
+})
 
 // install makes a venv with uv aside and renames it, so that packages tested at
 // the same time do not see half of one.
