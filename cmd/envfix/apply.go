@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/plan"
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/ui"
 
 	"github.com/urfave/cli/v2"
@@ -187,24 +188,33 @@ func ask(ctx context.Context, question string) (string, error) {
 // its code, and the isolation of builds is no sandbox. A later release asks again, since
 // its version is part of the consent. Of a plan that was not made here its steps count.
 func (f applyFlags) consentToBuild(p *plan.Plan, foreign bool) error {
-	built := slices.Clone(p.Target.Build)
-	for _, place := range p.Target.Places {
-		address, _, _ := strings.Cut(place[strings.Index(place, "git+"):], " ;")
-		built = append(built, address)
-	}
+	built := built(p)
 	if foreign {
-		built = append(built, apply.Built(p)...)
+		built = slices.Compact(slices.Sorted(slices.Values(append(built, apply.Built(p)...))))
 	}
-	built = slices.Compact(slices.Sorted(slices.Values(built)))
 	missing := slices.DeleteFunc(built, func(pinned string) bool { return slices.Contains(f.builds, pinned) })
 	if len(missing) == 0 || len(p.Steps) == 0 {
 		return nil
 	}
-	var agrees []string
-	for _, pinned := range missing {
-		agrees = append(agrees, "--allow-build", pinned)
-	}
+	agrees := agreement(missing)
 	return &fail.Error{Code: fail.Pending, Text: "to install this, packages without a wheel or of a repository must be built: " + ui.Clean(strings.Join(missing, ", ")),
 		Details: []string{"building runs a package's own code as you; that it is built apart is no sandbox", "nothing was changed"},
 		Hints:   []string{"`" + again(agrees...) + "` agrees to these versions"}}
+}
+
+// built are what a plan builds, each as --allow-build names it.
+func built(p *plan.Plan) []string {
+	places := text.Each(p.Target.Places, func(place string) string {
+		address, _, _ := strings.Cut(place[strings.Index(place, "git+"):], " ;")
+		return address
+	})
+	return slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Target.Build), places...))))
+}
+
+// agreement are the flags that agree to what is built.
+func agreement(built []string) (flags []string) {
+	for _, pinned := range built {
+		flags = append(flags, "--allow-build", pinned)
+	}
+	return flags
 }

@@ -39,9 +39,7 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		fmt.Fprintf(stderr(), "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
 	case r.Before != "" || r.Generation != "":
 		fmt.Fprint(stderr(), place.Ready(dir, r.Before != ""))
-		if day := f.made.then(ctx, matrixFor()); day != "" && r.Imports.Disagree() {
-			fmt.Fprintf(stderr(), "envfix: packages of today do not go together here: `%s` takes those of its last commit\n", again("--as-of", day))
-		}
+		f.further(ctx, p, r.Imports)
 	case p.Partial && f.resume:
 		fmt.Fprintf(stderr(), "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
 	case p.Partial:
@@ -52,6 +50,20 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 		fmt.Fprintf(stderr(), "envfix: done\n")
 	}
 	return nil
+}
+
+// further names the one command after which more of what the project imports is there.
+func (f applyFlags) further(ctx context.Context, p *plan.Plan, i *apply.Imports) {
+	var why, flags []string
+	if !p.Target.Closure && i.Lacks() {
+		why, flags = append(why, "its sources import what is not there"), append(flags, "--closure")
+	}
+	if day := f.made.then(ctx, matrixFor()); day != "" && i.Disagree() {
+		why, flags = append(why, "packages of today do not go together here"), append(flags, "--as-of", day)
+	}
+	if len(why) > 0 {
+		fmt.Fprintf(stderr(), "envfix: %s: `%s` installs them%s\n", strings.Join(why, "; "), again(flags...), say.If(slices.Contains(flags, "--as-of"), " as of its last commit"))
+	}
 }
 
 // dir is the environment that p is for.

@@ -209,16 +209,26 @@ func nextArgs(args []string, p *plan.Plan) []string {
 		return lessFlags(args, "--out")
 	}
 	if file := valueOf(args, "--out"); file != "" {
+		out := append([]string{file}, agreement(built(p))...)
 		if kernel := valueOf(args, "--kernel"); kernel != "" { // it is not of the plan
-			return []string{file, "--kernel", kernel}
+			out = append(out, "--kernel", kernel)
 		}
-		return []string{file}
+		return out
 	}
 	if p.Basis.Request.Described {
 		described := text.Each(describe.Fields(&describe.Machine{}), func(f describe.Flag) string { return "--" + f.Name })
-		return lessFlags(args, append(described, "--facts")...)
+		args = lessFlags(args, append(described, "--facts")...)
 	}
-	return args
+	return whole(args, p)
+}
+
+// whole are arguments with those that agree to what the plan builds, and ask for what the
+// project's sources need.
+func whole(args []string, p *plan.Plan) []string {
+	if args == nil {
+		return nil
+	}
+	return slices.Concat(args, say.All(say.If(p.Target.Lacks, "--closure")), agreement(built(p)))
 }
 
 // hereArgs are the arguments of the command that builds here what a described machine is to
@@ -233,7 +243,7 @@ func hereArgs(args []string, p *plan.Plan) []string {
 			return nil // conda is none that envfix brings
 		}
 	}
-	return args
+	return whole(args, p)
 }
 
 // valueOf is the value of a flag, "" where it is not there.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"envfix/internal/plan"
+	"envfix/internal/ui"
 )
 
 // The command that a plan names as the next one is run as it stands, but for its verb:
@@ -101,6 +102,31 @@ func TestNextDriver(t *testing.T) {
 		next := nextCommand(run(command))
 		if !strings.HasSuffix(next, "--change-driver") || !strings.Contains(run(next), "\nsteps ") && !strings.Contains(run(next+" --json"), `"id": "reboot"`) {
 			t.Errorf("%s: %s", command, next)
+		}
+	}
+}
+
+// The command that a plan names agrees to what is built, and asks for what the sources
+// import: it is carried out whole. A plan in a file is what it is, and needs the consent alone.
+func TestNextWhole(t *testing.T) {
+	p := &plan.Plan{Steps: []plan.Step{{ID: "torch"}}, Target: plan.Target{Lacks: true, Build: []string{"docopt==0.6.2"}, Places: []string{"lib @ git+https://host.example/lib ; extra"}}}
+	const agrees = " --allow-build docopt==0.6.2 --allow-build git+https://host.example/lib"
+	for args, want := range map[string]string{
+		".":                         ". --closure" + agrees,
+		". --out p.json":            "p.json" + agrees,
+		". --out p.json --kernel k": "p.json" + agrees + " --kernel k",
+	} {
+		if got := strings.Join(nextArgs(strings.Fields(args), p), " "); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+	if got := nextArgs(nil, p); got != nil {
+		t.Errorf("%q", got)
+	}
+	text := ui.Next(p, nextArgs([]string{"."}, p), ui.Style{Width: 200})
+	for _, want := range []string{"with what its sources import besides", "what it builds runs code of its own"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 }

@@ -44,7 +44,9 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		if q.Target.AsOf != "" {
 			return &planning.Proposal{Refused: fail.Wrong("`--as-of` needs uv to resolve the packages, and it did not: " + why)}
 		}
-		p := &planning.Proposal{Judged: q.Request, Installed: q.Request, Said: append(f.wish.Unasked(nil, f.target.Closure), fromData+" ("+why+")")}
+		p := &planning.Proposal{Judged: q.Request, Installed: q.Request}
+		p.Said, p.Lacks = f.wish.Unasked(nil, f.target.Closure)
+		p.Said = append(p.Said, fromData+" ("+why+")")
 		if loopless == nil {
 			r, below := q.Request, append([]pep508.Requirement{}, f.wish.Below()...)
 			r.Requirements = slices.Concat(r.Requirements, below)
@@ -73,7 +75,8 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 		return &planning.Proposal{Refused: &fail.Error{Code: fail.NoSolution, Text: "what was asked for cannot be installed together",
 			Details: append([]string{"uv: " + ui.Clean(a.Refused)}, a.Said...), Hints: hints}}
 	}
-	a.Said = append(a.Said, f.wish.Unasked(a.Versions, f.target.Closure)...)
+	unasked, lacks := f.wish.Unasked(a.Versions, f.target.Closure)
+	a.Said = append(a.Said, unasked...)
 	switch {
 	case a.Unasked != "" && l.AsOf != "":
 		return alone(a.Unasked)
@@ -84,8 +87,8 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	}
 	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
 		Override: text.Each(l.Override, pep508.Requirement.Line),
-		Build:    a.Builds(nil),
-		Limits:   xslices.Once(text.Each(a.Build, func(s propose.Source) []string { return s.Limits })...)}
+		Build:    a.Builds(nil), Lacks: lacks,
+		Limits: xslices.Once(text.Each(a.Build, func(s propose.Source) []string { return s.Limits })...)}
 }
 
 // kept is what is known of a question: the answer that was kept, or a new one.

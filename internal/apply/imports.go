@@ -100,6 +100,11 @@ func (i *Imports) Disagree() bool {
 	})
 }
 
+// Lacks reports whether something is missing of which it is known what brings it.
+func (i *Imports) Lacks() bool {
+	return i != nil && slices.ContainsFunc(i.Missing, func(m plan.Imported) bool { return m.Package != "" && !m.Optional })
+}
+
 // words say what came of it, where anything was tried.
 func (i *Imports) words() (out []string) {
 	there := len(i.Here) + len(i.Failed)

@@ -85,3 +85,13 @@ func TestImportsDisagree(t *testing.T) {
 		t.Error("nothing was tried")
 	}
 }
+
+// What is missing and known by its package can be asked for; what a project does without, and
+// what nobody knows, cannot.
+func TestImportsLack(t *testing.T) {
+	lacks := func(m plan.Imported) bool { return (&Imports{Missing: []plan.Imported{m}}).Lacks() }
+	if !lacks(plan.Imported{Module: "yaml", Package: "pyyaml"}) || lacks(plan.Imported{Module: "mine"}) ||
+		lacks(plan.Imported{Module: "apex", Package: "apex", Optional: true}) || (*Imports)(nil).Lacks() {
+		t.Error("what is missing is not told apart")
+	}
+}

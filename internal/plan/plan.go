@@ -119,6 +119,7 @@ type Target struct {
 	// installed. Closure: what it imports and does not ask for is asked for.
 	Imported []Imported `json:"imported,omitempty"`
 	Closure  bool       `json:"closure,omitempty" flag:"closure"`
+	Lacks    bool       `json:"-"` // its sources import what nothing brings, and Closure would add it
 
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.

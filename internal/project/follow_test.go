@@ -272,13 +272,31 @@ func TestImports(t *testing.T) {
 		if got := strings.ToLower(strings.Join(asks(t, w), " ")); got != want {
 			t.Errorf("closure %v asks for %s, not %s", closed, got, want)
 		}
-		said := strings.Join(w.Unasked(nil, closed), "\n")
+		all, lacks := w.Unasked(nil, closed)
+		said := strings.Join(all, "\n")
+		if lacks == closed {
+			t.Errorf("closure %v: lacks %v", closed, lacks)
+		}
 		if strings.Contains(said, "its sources import what nothing that is followed asks for: pyyaml (main.py") == closed || !strings.Contains(said, "do without, where it is not there: xformers") {
 			t.Errorf("closure %v: %s", closed, said)
 		}
-		if said := w.Unasked(map[string]string{"pyyaml": "6.0", "xformers": "0.0.30"}, closed); len(said) > 0 {
+		if said, lacks := w.Unasked(map[string]string{"pyyaml": "6.0", "xformers": "0.0.30"}, closed); len(said) > 0 || lacks {
 			t.Errorf("what is brought is told as missing: %s", said)
 		}
+	}
+}
+
+// What others bring under a module's own name is not told as unknown.
+func TestImportsBrought(t *testing.T) {
+	w := &Wish{}
+	if err := w.Follow(tree(t, map[string]string{"requirements.txt": "torch\n", "main.py": "import torch, no_table_has_it\n"}), &plan.Target{}, false); err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := w.Unasked(nil, false); len(said) != 1 {
+		t.Errorf("%q", said)
+	}
+	if said, lacks := w.Unasked(map[string]string{"no-table-has-it": "1.0"}, false); len(said) > 0 || lacks {
+		t.Errorf("%q", said)
 	}
 }
 

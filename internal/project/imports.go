@@ -139,14 +139,14 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 const mostLists = 60
 
 // Unasked says what a project imports and nothing brings; found are the versions of all
-// that will be installed, where that is known.
-func (w *Wish) Unasked(found map[string]string, closed bool) (said []string) {
+// that will be installed, where that is known. lacks: --closure adds what its sources need.
+func (w *Wish) Unasked(found map[string]string, closed bool) (said []string, lacks bool) {
 	var known [closure.Needed + 1][]string
 	var unknown []string
 	for _, u := range w.Undeclared {
 		at := " (" + text.Escape(cmp.Or(u.note, u.At)) + ")"
 		switch {
-		case slices.ContainsFunc(u.Distributions, func(name string) bool { return found[name] != "" }):
+		case slices.ContainsFunc(append(slices.Clip(u.Distributions), likeNamed(u.Module)), func(name string) bool { return found[name] != "" }):
 		case len(u.Ask) > 0 && (u.Use == closure.Guarded && u.note == "" || !closed):
 			known[u.Use] = append(known[u.Use], u.Ask[0].Name+u.Ask[0].Spec.String()+at)
 		case len(u.Ask) == 0 && u.Use != closure.Guarded:
@@ -166,5 +166,5 @@ func (w *Wish) Unasked(found map[string]string, closed bool) (said []string) {
 			said = append(said, fmt.Sprintf(k.format, strings.Join(say.Few(k.names, 6, "%d more"), ", ")))
 		}
 	}
-	return said
+	return said, len(known[closure.Needed]) > 0 && !closed
 }
