@@ -105,7 +105,7 @@ func (w Wish) Warnings(c *resolver.Choice, env pep508.Environment) []string {
 		for _, place := range p.Repositories() {
 			out = append(out, place+" is built from its repository at apply: its own code runs then, and what it requires was not read")
 		}
-		out = append(out, p.Notes...)
+		out = slices.Concat(out, p.Untaken(), p.Notes)
 	}
 	return out
 }

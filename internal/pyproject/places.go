@@ -25,6 +25,23 @@ func ofGit(address string) bool {
 	return ok && !strings.Contains(host, "@")
 }
 
+// ofRepository reports whether an address is a repository's, whatever tool fetches it (git+ssh,
+// git+git, hg+https): an installer builds what lies there, --only-binary or not.
+func ofRepository(address string) bool {
+	scheme, _, ok := strings.Cut(address, "://")
+	return ok && strings.Contains(scheme, "+")
+}
+
+// Untaken says which repositories that it asks for are in no plan.
+func (p *Project) Untaken() (said []string) {
+	for _, q := range p.Requirements {
+		if ofRepository(q.URL) && !ofGit(q.URL) {
+			said = append(said, q.From+": "+fmt.Sprintf(fromPlace, q.URL))
+		}
+	}
+	return said
+}
+
 // Repositories are what it takes from git, as an installer takes it.
 func (p *Project) Repositories() (out []string) {
 	for _, k := range p.Places {
@@ -39,12 +56,12 @@ func (p *Project) Repositories() (out []string) {
 // Apart are the packages that come from a repository or a folder on every machine.
 func (p *Project) Apart() (names []string) {
 	for _, k := range p.Places {
-		if k.Marker == "" && k.Package != "" && (k.Local() || ofGit(k.Where)) {
+		if k.Marker == "" && k.Package != "" && (k.Local() || ofRepository(k.Where)) {
 			names = append(names, k.Package)
 		}
 	}
 	for _, q := range p.Requirements {
-		if q.Marker == "" && ofGit(q.URL) {
+		if q.Marker == "" && ofRepository(q.URL) {
 			names = append(names, q.Name)
 		}
 	}
@@ -60,7 +77,7 @@ func (p *Project) Indexed() (out []pep508.Requirement) {
 			q.URL, q.Spec, placed = k.Where, version.Specifier{}, false
 			q.Text = q.Line()
 		}
-		if !placed && !ofGit(q.URL) {
+		if !placed && !ofRepository(q.URL) {
 			out = append(out, q)
 		}
 	}

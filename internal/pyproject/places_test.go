@@ -17,7 +17,8 @@ func TestRepositories(t *testing.T) {
 			"", "file @ https://host.example/file-1.whl numpy"},
 		"poetry's": {"pyproject.toml", "[tool.poetry]\nname = 'x'\n[tool.poetry.dependencies]\nnear = { path = '../near' }\nfile = { url = 'https://host.example/file-1.whl' }\nnumpy = '*'\n",
 			"", "file @ https://host.example/file-1.whl numpy"},
-		"a login": {"requirements.txt", "git+https://secret@host.example/a.git\nnumpy\n", "", "numpy"},
+		"another tool": {"setup.py", "from setuptools import setup\nsetup(name='x', install_requires=['numpy', 'a @ git+git://host.example/a.git#egg=a', 'b @ hg+https://host.example/b'])\n", "", "numpy"},
+		"a login":      {"requirements.txt", "git+https://secret@host.example/a.git\nnumpy\n", "", "numpy"},
 	} {
 		p, err := Read([]byte(c.text), c.file, nil)
 		if err != nil {
@@ -29,6 +30,9 @@ func TestRepositories(t *testing.T) {
 		}
 		if got := strings.Join(p.Repositories(), " | "); got != c.built || strings.Join(indexed, " ") != c.indexed {
 			t.Errorf("%s: %q, %q", name, got, indexed)
+		}
+		if said := strings.Join(p.Untaken(), " "); strings.Contains(said, "host.example") != (name == "another tool") {
+			t.Errorf("%s: %q", name, said)
 		}
 		if name == "a login" && !strings.Contains(strings.Join(p.Notes, " "), "a plan does not") {
 			t.Errorf("%s: %q", name, p.Notes)
