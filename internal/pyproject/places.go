@@ -15,8 +15,6 @@ import (
 	"envfix/internal/xslices"
 )
 
-const fromPlace = "%q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read"
-
 // ofGit reports whether an address is a git repository's that a plan can hold: over https,
 // and without a login.
 func ofGit(address string) bool {
@@ -32,11 +30,19 @@ func ofRepository(address string) bool {
 	return ok && strings.Contains(scheme, "+")
 }
 
-// Untaken says which repositories that it asks for are in no plan.
+// Untaken says which addresses that it takes packages from are in no plan.
 func (p *Project) Untaken() (said []string) {
+	places := slices.Clone(p.Places)
 	for _, q := range p.Requirements {
-		if ofRepository(q.URL) && !ofGit(q.URL) {
-			said = append(said, q.From+": "+fmt.Sprintf(fromPlace, q.URL))
+		if ofRepository(q.URL) {
+			places = append(places, Place{Where: q.URL, From: q.From})
+		}
+	}
+	for _, k := range places {
+		file := strings.HasPrefix(k.Where, "https://") && asked(p.Requirements, k.Package)
+		if strings.Contains(k.Where, "://") && !k.Local() && !ofGit(k.Where) && !file {
+			said = append(said, fmt.Sprintf("%s: %q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read",
+				k.From, k.Where))
 		}
 	}
 	return said
@@ -86,9 +92,6 @@ func (p *Project) Indexed() (out []pep508.Requirement) {
 
 // place keeps a line that names a folder, an address or a repository.
 func (f *lines) place(s, at, name string, editable bool) {
-	if !ofGit(s) && strings.Contains(s, "://") {
-		f.note(at, fromPlace, s)
-	}
 	where, marker, _ := strings.Cut(s, ";")
 	where, _, _ = strings.Cut(strings.TrimSpace(where), " --")
 	p := Place{Where: strings.Trim(strings.TrimSpace(where), `"'`), Dir: path.Dir(name), Editable: editable, Marker: strings.TrimSpace(marker), From: at}
@@ -147,9 +150,6 @@ func (d *document) places(p *Project, name string) {
 			default:
 				p.Places = append(p.Places, Place{Package: machine.NormalName(n), Where: where, Dir: path.Dir(name),
 					Editable: m["editable"] == true, Marker: str(m["marker"]), From: at})
-				if strings.Contains(where, "://") && !ofGit(where) && !strings.HasPrefix(where, "https://") {
-					p.Notes = append(p.Notes, at+": "+fmt.Sprintf(fromPlace, where))
-				}
 			}
 		}
 	}

@@ -129,9 +129,6 @@ func (r *reader) poetryOne(name string, m map[string]any, where string) {
 		return
 	case place != "":
 		r.p.Places = append(r.p.Places, Place{Package: machine.NormalName(name), Where: place, Dir: path.Dir(r.name), From: at})
-		if strings.Contains(place, "://") && !ofGit(place) {
-			r.p.Notes = append(r.p.Notes, fmt.Sprintf(fromPlace, at))
-		}
 		return
 	}
 	if !ok {
