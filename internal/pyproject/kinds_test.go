@@ -177,6 +177,12 @@ func TestCondaForms(t *testing.T) {
 	if err != nil || texts(p) != "numpy==1.21.2 | torch==2.1.0 | rich==13.0 | attrs" || p.Python != "==3.9.7" {
 		t.Errorf("%q %q %v", texts(p), p.Python, err)
 	}
+	p, err = Read([]byte("# Name                    Version                   Build  Channel\n_libgcc_mutex             0.1                        main  \n"+
+		"numpy                     1.21.2           py39h20f2e39_0    conda-forge\npython                    3.9.7                h12debd9_1\nrich                      13.0                     pypi_0    pypi\n"), "requirements.txt", nil)
+	if err != nil || texts(p) != "numpy==1.21.2 | rich==13.0" || p.Python != "==3.9.7" || // what `conda list` prints
+		strings.Join(p.Notes, "|") != "requirements.txt: packages of conda's are not followed: _libgcc_mutex" {
+		t.Errorf("%q %q %q %v", texts(p), p.Python, p.Notes, err)
+	}
 	p, err = Read([]byte("torch=2.1.0\nnumpy=1.21\nrich\na @ file:///croot/a_1/work\nb @ file:///tmp/build/80754af9/b_1/work\n"), "requirements.txt", nil)
 	if said := strings.Join(p.Notes, "|"); err != nil || texts(p) != "torch==2.1.0.* | numpy==1.21.* | rich | a | b" ||
 		said != "requirements.txt: it names files of the machine that wrote the list: the version is left open of a, b|"+

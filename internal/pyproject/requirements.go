@@ -25,11 +25,17 @@ func ReadRequirements(content []byte, name string, open func(path string) ([]byt
 	if err := f.read(content, name, false, 0); err != nil {
 		return nil, err
 	}
-	if len(f.away) > 0 {
-		f.note(name, "it names files of the machine that wrote the list: the version is left open of %s", few(f.away))
-	}
-	if len(f.single) > 0 {
-		f.note(name, "it has a version as conda writes it, which is followed, and which pip refuses: %s", few(f.single))
+	for _, some := range []struct {
+		names []string
+		said  string
+	}{
+		{f.away, "it names files of the machine that wrote the list: the version is left open of "},
+		{f.single, "it has a version as conda writes it, which is followed, and which pip refuses: "},
+		{f.alone, "packages of conda's are not followed: "},
+	} {
+		if len(some.names) > 0 {
+			f.note(name, "%s%s", some.said, few(some.names))
+		}
 	}
 	// A constraint limits a package that is asked for, and asks for none.
 	for i, q := range p.Requirements {
@@ -60,6 +66,7 @@ type lines struct {
 	limits map[string]pep508.Requirement // by name, of -c files
 	away   []string                      // packages with a file of the machine that wrote the list
 	single []string                      // lines as conda writes them, by hand
+	alone  []string                      // packages that conda alone has
 
 	opened, asked int // files that others named, and requirements
 }
@@ -125,6 +132,9 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 		return fmt.Errorf("%s: more than %d requirements: this is not a project's list", at, mostRequirements)
 	}
 	f.p.Hashed = f.p.Hashed || strings.Contains(s, " --hash")
+	if columns := strings.Fields(s); (len(columns) == 3 || len(columns) == 4) && !strings.ContainsAny(s, "<>=!~;[@") { // of `conda list`: name, version, build, channel
+		s = strings.Join(columns[:3], "=")
+	}
 	if name, build, ok := exported(s); ok {
 		return f.conda(s, name, build, at)
 	}
@@ -177,7 +187,7 @@ func exported(s string) (name, build string, ok bool) {
 // programs are conda's alone, and noted.
 func (f *lines) conda(line, name, build, at string) error {
 	if name != "python" && build != "pypi_0" && !strings.HasPrefix(build, "py") {
-		f.note(at, "%s is a package of conda's and is not followed", name)
+		f.alone = append(f.alone, text.Escape(name))
 		return nil
 	}
 	if strings.Count(line, "=") == 1 {
