@@ -56,6 +56,7 @@ type speech struct {
 // spoken reads a project's own documents.
 func spoken(dir string) *speech {
 	s, own := &speech{words: map[string]bool{}}, append(itself(dir), "")
+	zipped := own[0][:max(0, strings.LastIndexByte(own[0], '-'))] // GitHub's archives hold NAME-main
 	for _, document := range documentsOf(dir) {
 		content, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
 		for i, line := range strings.Split(string(content), "\n") {
@@ -64,10 +65,9 @@ func spoken(dir string) *speech {
 			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r`\"'()=", r) }) {
 				name, extras := Extras(word)
 				s.words[strings.TrimPrefix(name, "./")] = true
-				if !pip || !slices.Contains(own, machine.NormalName(strings.Trim(name, "."))) {
-					continue
-				}
-				if s.whole = true; extras != "" && len(s.extras) < 10 {
+				name = machine.NormalName(strings.Trim(name, "."))
+				is := pip && slices.Contains(own, name)
+				if s.whole = s.whole || is; extras != "" && (is || pip && name == zipped) && len(s.extras) < 10 {
 					s.extras = append(s.extras, [2]string{extras, fmt.Sprintf("%s:%d", document, i+1)})
 				}
 			}

@@ -56,3 +56,21 @@ libc = { family = "glibc", version = "2.17" }
 		t.Error("a form that cannot be edited: no error")
 	}
 }
+
+// torch that stands in a feature alone is asked for, the one for a GPU before that for the CPU.
+func TestPixiFeature(t *testing.T) {
+	content := "[dependencies]\npython = \">=3.10\"\n[feature.cpu.dependencies]\npytorch-cpu = \"*\"\n[feature.cuda.dependencies]\npytorch-gpu = \">=2.5,<2.8\"\n[feature.dev.dependencies]\nruff = \"*\"\n"
+	for in, want := range map[string]string{content: ">=2.5,<2.8", "[dependencies]\npytorch = \">=2\"\n" + content[len("[dependencies]\n"):]: ">=2"} {
+		e, err := ReadPixi([]byte(in), "pixi.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.CPU || len(e.Requirements) != 1 || e.Requirements[0].Spec.String() != want {
+			t.Errorf("it asks for %v, not for torch%s (CPU: %v)", e.Requirements, want, e.CPU)
+		}
+		said := strings.Join(e.Notes, "\n")
+		if followed := strings.Contains(said, "torch stands in its feature cuda, which is followed"); followed != (want != ">=2") || !strings.Contains(said, "dev") {
+			t.Errorf("said: %q", said)
+		}
+	}
+}

@@ -172,7 +172,7 @@ func ReadProject(content []byte, name string, groups ...string) (*Project, error
 			return nil, err
 		}
 	}
-	if err := d.conflict(name, groups); err != nil {
+	if err := d.conflict(p, name, groups); err != nil {
 		return nil, err
 	}
 	p.Indexes, p.Members = d.indexes(name), d.Tool.UV.Workspace.Members
@@ -191,11 +191,15 @@ func ReadProject(content []byte, name string, groups ...string) (*Project, error
 	return p, r.err
 }
 
-// conflict is the error for groups that exclude each other.
-func (d *document) conflict(name string, groups []string) error {
+// conflict is the error for groups that exclude each other, and notes those of which one is left
+// to be asked for.
+func (d *document) conflict(p *Project, name string, groups []string) error {
 	for _, set := range d.Tool.UV.Conflicts {
 		names := text.Each(set, func(m map[string]any) string { return str(m["extra"]) + str(m["group"]) })
-		both := slices.DeleteFunc(names, func(g string) bool { return !isAsked(groups, g) })
+		both := slices.DeleteFunc(slices.Clone(names), func(g string) bool { return !isAsked(groups, g) })
+		if len(both) == 0 && len(names) > 1 {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s: %s exclude each other, and none is asked for: `-r '%s[%s]'` asks for one", name, few(names), name, text.Escape(names[0])))
+		}
 		if len(both) > 1 {
 			return fmt.Errorf("%s: %s exclude each other (tool.uv.conflicts): ask for one of them", name, strings.Join(both, " and "))
 		}

@@ -198,6 +198,9 @@ explicit = true
 		for _, q := range p.Requirements {
 			label += q.Label
 		}
+		if open := strings.Contains(strings.Join(p.Notes, " "), "exclude each other, and none is asked for"); open != (groups == "") {
+			t.Errorf("%q: notes %q", groups, p.Notes)
+		}
 		if label != want || groups == "cu_126" && strings.Contains(strings.Join(said, " "), "tool.uv.sources") {
 			t.Errorf("%s: build %q, %q", groups, label, said)
 		}

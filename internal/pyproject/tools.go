@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
@@ -191,14 +192,20 @@ func nextRelease(v string, caret bool) string {
 	return strings.Join(append(slices.Clone(parts[:at]), fmt.Sprint(n+1)), ".")
 }
 
+// pixiTables are what a project of pixi, or one of its features, asks for.
+type pixiTables struct {
+	Dependencies map[string]any            `toml:"dependencies"`
+	Index        map[string]any            `toml:"pypi-dependencies"`
+	Target       map[string]map[string]any `toml:"target"`
+}
+
 // ReadPixi reads a pixi.toml, or the [tool.pixi] of a pyproject.toml: its packages in
-// pip's names, its Python and its CUDA. What belongs to its features is noted.
+// pip's names, its Python and its CUDA. Of its features one that has the
+// torch which the rest has not is followed, and the others are noted.
 func ReadPixi(content []byte, name string) (*Environment, error) {
 	type tables struct {
-		Dependencies map[string]any            `toml:"dependencies"`
-		Index        map[string]any            `toml:"pypi-dependencies"`
-		Feature      map[string]any            `toml:"feature"`
-		Target       map[string]map[string]any `toml:"target"`
+		pixiTables
+		Feature map[string]pixiTables `toml:"feature"`
 	}
 	var d struct {
 		tables
@@ -211,6 +218,27 @@ func ReadPixi(content []byte, name string) (*Environment, error) {
 	}
 	t := say.Either(path.Base(name) == "pyproject.toml", d.Tool.Pixi, d.tables)
 	e := &Environment{}
+	err := e.pixi(t.pixiTables, name)
+	features := slices.SortedStableFunc(slices.Values(sortedKeys(t.Feature)), func(a, b string) int { // of those that have a torch, the one for a GPU
+		return cmp.Compare(len(gpuFeature().FindString(b)), len(gpuFeature().FindString(a)))
+	})
+	for _, feature := range features {
+		if part := (&Environment{}); err == nil && !e.Asks("torch") && part.pixi(t.Feature[feature], name) == nil && part.Asks("torch") {
+			err, features = e.pixi(t.Feature[feature], name), slices.DeleteFunc(slices.Clone(features), func(other string) bool { return other == feature })
+			e.Notes = append(e.Notes, fmt.Sprintf("%s: torch stands in its feature %s, which is followed", name, text.Escape(feature)))
+		}
+	}
+	if len(features) > 0 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%s: what its features ask for is not followed: %s", name, text.Cut(strings.Join(features, ", "), 200)))
+	}
+	return e, err
+}
+
+// gpuFeature is a name of a feature that is for a GPU.
+var gpuFeature = lazy.Regexp(`(?i)cuda|gpu`)
+
+// pixi adds what a table of pixi asks for.
+func (e *Environment) pixi(t pixiTables, name string) error {
 	lists := []map[string]any{t.Dependencies}
 	for _, platform := range sortedKeys(t.Target) {
 		if more, ok := t.Target[platform]["dependencies"].(map[string]any); ok && strings.HasPrefix(platform, "linux") {
@@ -220,7 +248,7 @@ func ReadPixi(content []byte, name string) (*Environment, error) {
 	for _, list := range lists {
 		for _, n := range sortedKeys(list) {
 			if err := e.add(n+" "+versionOf(list[n]), name); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
@@ -230,10 +258,7 @@ func ReadPixi(content []byte, name string) (*Environment, error) {
 			r.lenient([]string{n + strings.TrimPrefix(versionOf(t.Index[n]), "*")}, "pypi-dependencies")
 		}
 	}
-	if len(t.Feature) > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%s: what its features ask for is not followed: %s", name, text.Cut(strings.Join(sortedKeys(t.Feature), ", "), 100)))
-	}
-	return e, r.err
+	return r.err
 }
 
 // listed is what stands in a list, or alone.
