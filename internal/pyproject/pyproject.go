@@ -122,7 +122,12 @@ type document struct {
 			Overrides  []string           `toml:"override-dependencies"`
 			Conflicts  [][]map[string]any `toml:"conflicts"`
 		} `toml:"uv"`
-		Poetry     poetry `toml:"poetry"`
+		Poetry poetry `toml:"poetry"`
+		Hatch  struct {
+			Metadata struct {
+				Hooks map[string]map[string]any `toml:"hooks"`
+			} `toml:"metadata"`
+		} `toml:"hatch"`
 		Setuptools struct {
 			Dynamic  map[string]any `toml:"dynamic"`
 			Packages any            `toml:"packages"`
@@ -243,7 +248,8 @@ func (d *document) packaging(p *Project) {
 func (d *document) outside(p *Project) {
 	dynamic := slices.Contains(d.Project.Dynamic, "dependencies")
 	files := table(d.Tool.Setuptools.Dynamic["dependencies"])["file"]
-	for _, f := range append(anyList(files), files) {
+	hatch := anyList(d.Tool.Hatch.Metadata.Hooks["requirements_txt"]["files"]) // of the plugin hatch-requirements-txt
+	for _, f := range slices.Concat(hatch, anyList(files), []any{files}) {
 		if name := str(f); dynamic && name != "" {
 			p.dynamic = append(p.dynamic, []string{name})
 		}

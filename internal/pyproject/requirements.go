@@ -279,6 +279,7 @@ func withoutComment(s string) string {
 // a package.
 func isPlace(s string) bool {
 	head, _, _ := strings.Cut(s, " ")
-	name, _, _ := strings.Cut(head, "@") // of NAME@ADDRESS without blanks
-	return strings.IndexAny(s, "./~") == 0 || strings.Contains(head, "://") && strings.ContainsAny(name, ":/") || strings.HasSuffix(head, ".whl")
+	name, _, _ := strings.Cut(head, "@")                                          // of NAME@ADDRESS without blanks
+	folder := strings.Contains(name, "/") && !strings.ContainsAny(name, "<>=;[:") // submodules/simple-knn
+	return strings.IndexAny(s, "./~") == 0 || folder || strings.Contains(head, "://") && strings.ContainsAny(name, ":/") || strings.HasSuffix(head, ".whl")
 }

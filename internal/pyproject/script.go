@@ -68,12 +68,15 @@ func condaInstall(rest string) (i Install, ok bool) {
 // prompt is what stands before a command that is not a part of a sentence.
 var prompt = lazy.Regexp("^[\\s`$>!%*-]*(RUN |sudo |uv |(\\S*/)?python[0-9.]* -m )*$")
 
+// installers are other programs that install as pip does; mim is OpenMMLab's.
+var installers = strings.NewReplacer("pip3 install ", "pip install ", "mim install ", "pip install ")
+
 // install reads one command.
 func install(s string) (i Install, ok bool) {
 	if _, rest, ok := strings.Cut(s, "conda install "); ok && !strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return condaInstall(rest)
 	}
-	before, rest, ok := strings.Cut(strings.Replace(s, "pip3 install ", "pip install ", 1), "pip install ")
+	before, rest, ok := strings.Cut(installers.Replace(s), "pip install ")
 	if !ok || strings.HasPrefix(strings.TrimSpace(s), "#") {
 		return i, false
 	}
