@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -41,18 +42,15 @@ func (o Options) homes() (dirs []string) {
 // newLane makes the folders of a run. It tries several places, for a full or
 // read-only one must not cost the job.
 func newLane(o Options) (*lane, error) {
-	problems := []error{}
+	var problems error
 	for _, home := range o.homes() {
 		l, err := laneIn(home)
 		if err == nil {
 			return l, nil
 		}
-		problems = append(problems, err)
+		problems = errors.Join(problems, err)
 	}
-	if len(problems) == 0 {
-		problems = append(problems, errors.New("no home directory is known"))
-	}
-	return nil, errors.Join(problems...)
+	return nil, cmp.Or(problems, errors.New("no home directory is known"))
 }
 
 func laneIn(home string) (*lane, error) {

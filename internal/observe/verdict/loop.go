@@ -55,10 +55,8 @@ func loaderBound(f *facts) *Finding {
 	if f.queued([]*Process{f.lead}) >= crowded {
 		x.Gain = nil
 	}
-	if g, ok := x.Gain["steps_per_s"]; ok {
-		x.Text += fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step*g[0]/g[1]))
-	}
-	return x
+	g, ok := x.Gain["steps_per_s"]
+	return x.also(ok, fmt.Sprintf("; without the wait this run: %s → %s at best", seconds(p.Step), seconds(p.Step*g[0]/g[1])), nil)
 }
 
 func (f *facts) idleWords() string {
@@ -115,13 +113,12 @@ func copiesEachStep(f *facts) *Finding {
 	if n <= need+4 || !f.waits() {
 		return nil
 	}
-	x := f.finding(CopiesEachStep, medium, numbers{"batch_tensors": need},
-		fmt.Sprintf("%s%.0f copies from CPU to GPU a %s%s; the batch needs %.0f", f.idleWords(), n, f.pass(), at(b.CopyAt, b.CopyOwn), need),
+	each := fmt.Sprintf("a %s%s", f.pass(), at(b.CopyAt, b.CopyOwn))
+	x := f.finding(CopiesEachStep, medium, numbers{"batch_tensors": need}, say.Either(b.OnCPU,
+		fmt.Sprintf("%.0f moves to the device %s, the batch needs %.0f: on a GPU each is a copy", n, each, need),
+		fmt.Sprintf("%s%.0f copies from CPU to GPU %s; the batch needs %.0f", f.idleWords(), n, each, need)),
 		"move constants to the device once, before the loop", "pin_memory=True and x.to(device, non_blocking=True) for the batch")
 	x.weight = max(counted*min(1, (n-need)/20), f.share("copy"))
-	if b.OnCPU {
-		x.Text = fmt.Sprintf("%.0f moves to the device a %s%s, the batch needs %.0f: on a GPU each is a copy", n, f.pass(), at(b.CopyAt, b.CopyOwn), need)
-	}
 	return x
 }
 
@@ -142,13 +139,11 @@ func syncBound(f *facts) *Finding {
 	if each < syncsMany || !f.waits() && (!f.util.ok || f.util.v >= utilLow) {
 		return nil
 	}
-	x := f.finding(SyncBound, medium, nil,
-		fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn)),
+	x := f.finding(SyncBound, medium, nil, say.Either(b.OnCPU,
+		fmt.Sprintf("%.0f reads of a value a %s%s: on a GPU each waits for it (.item(), float(), if tensor)", n, f.pass(), at(b.SyncAt, b.SyncOwn)),
+		fmt.Sprintf("%s%.0f reads of a value a %s wait for the GPU%s: .item(), float(), if tensor", f.idleWords(), n, f.pass(), at(b.SyncAt, b.SyncOwn))),
 		"log every 50 steps, not at each", "keep sums on the device: total += loss.detach()")
 	x.weight = counted * min(1, each/20)
-	if b.OnCPU {
-		x.Text = fmt.Sprintf("%.0f reads of a value a %s%s: on a GPU each waits for it (.item(), float(), if tensor)", n, f.pass(), at(b.SyncAt, b.SyncOwn))
-	}
 	return x
 }
 
