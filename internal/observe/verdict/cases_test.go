@@ -97,6 +97,11 @@ var elsewhere = []ruleCase{
 		starve(t, 0.8)
 		looked(t, "sampler", 0.8, Spot{At: "t.py:5", Call: "builtins.sorted"})
 	}, "loader_bound", []string{"its sampler, on the loop's own thread", "100 % is sorted (t.py:5)", "draw the order once an epoch"}},
+	{"a library's data set, in which no line is the job's", func(t *Trace) {
+		starve(t, 0.8)
+		lead(t).Loaders[0] = Loader{Own: "t.py:4", Stream: true, Files: 1}
+		looked(t, "item", 0.8, Spot{Call: "webdataset.autodecode.Decoder.__call__"})
+	}, "loader_bound", []string{"100 % is webdataset.autodecode.Decoder.__call__, in the loader of t.py:4"}},
 	{"looks that come as a sample is done", func(t *Trace) {
 		starve(t, 0.8)
 		looked(t, "item", 0.8, Spot{})

@@ -212,7 +212,8 @@ func (f *facts) spotWords(e map[string]any) string {
 		if s.Part == "collate" {
 			what = "collating the batch: " + what
 		}
-		parts = append(parts, fmt.Sprintf("%s is %s%s", pct(float64(s.N)/float64(seen)), what, at(s.At, "")))
+		where := cmp.Or(at(s.At, ""), say.With(", in the loader of ", f.loader().Own, "")) // a library's data set may run no line of the job's
+		parts = append(parts, fmt.Sprintf("%s is %s%s", pct(float64(s.N)/float64(seen)), what, where))
 		list = append(list, s.At)
 	}
 	if len(parts) == 0 {
