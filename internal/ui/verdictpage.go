@@ -114,32 +114,20 @@ func charts(t *verdict.Trace) (out []timeline) {
 
 // line draws a measurement over time. Where it is unknown the line is broken.
 func line(t *verdict.Trace, title, unit string, top float64, of func(verdict.Frame) (float64, bool)) timeline {
-	var path, area strings.Builder
-	end := max(t.Seconds, 0.001)
-	open, lastX := false, 0.0
-	for _, f := range t.Frames {
-		v, ok := of(f)
-		x := min(1000, 1000*(f.At+f.Span/2)/end)
-		if !ok {
-			if open {
-				fmt.Fprintf(&area, "L%.1f 100Z", lastX)
-			}
-			open = false
-			continue
+	out := timeline{Title: title, Unit: unit, Top: fmt.Sprintf("%.3g", top)}
+	var points []string // of the piece of line that is drawn
+	end, first, last := max(t.Seconds, 0.001), 0.0, 0.0
+	for _, f := range append(slices.Clone(t.Frames), verdict.Frame{Span: -1}) {
+		if v, ok := of(f); ok && f.Span >= 0 {
+			last = min(1000, 1000*(f.At+f.Span/2)/end)
+			first = say.Either(points == nil, last, first)
+			points = append(points, fmt.Sprintf("%.1f %.1f", last, 100-100*min(1, max(0, v/top))))
+		} else if points != nil {
+			piece := strings.Join(points, "L")
+			out.Line += "M" + piece
+			out.Area += fmt.Sprintf("M%.1f 100L%sL%.1f 100Z", first, piece, last)
+			points = nil
 		}
-		y := 100 - 100*min(1, max(0, v/top))
-		if !open {
-			fmt.Fprintf(&path, "M%.1f %.1f", x, y)
-			fmt.Fprintf(&area, "M%.1f 100L%.1f %.1f", x, x, y)
-		} else {
-			fmt.Fprintf(&path, "L%.1f %.1f", x, y)
-			fmt.Fprintf(&area, "L%.1f %.1f", x, y)
-		}
-		open, lastX = true, x
 	}
-	if open {
-		fmt.Fprintf(&area, "L%.1f 100Z", lastX)
-	}
-	return timeline{Title: title, Unit: unit, Top: fmt.Sprintf("%.3g", top),
-		Line: path.String(), Area: area.String()}
+	return out
 }

@@ -32,7 +32,7 @@ func Watch(w verdict.View, head string, width int, s Style) []string {
 	}
 	for _, g := range w.GPUs {
 		add("%-3d  %-17s  %-13s  %-6s  %-5s %-6s %s", g.Index, utilWords(g.Util), gib(g.MemoryUsed)+"/"+gib(g.MemoryTotal), number(g.Power, " W", 1),
-			integer(g.Temperature, " °C"), number(g.Clock, " %", 100), say.With("slowed by ", g.Slowed, ""))
+			number(g.Temperature, " °C", 1), number(g.Clock, " %", 100), say.With("slowed by ", g.Slowed, ""))
 		if g.Name != "" {
 			add("     %s", g.Name)
 		}
@@ -41,14 +41,11 @@ func Watch(w verdict.View, head string, width int, s Style) []string {
 		add("")
 		add("    PID  user      GPU  GiB     CPU  steps/s  waits for           command")
 	}
-	const most = 20
-	for i, p := range w.Processes {
-		if i == most {
-			add("    … and %d more", len(w.Processes)-most)
-			break
-		}
-		add("%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s", p.PID, Clip(p.User, 8), list(p.GPUs), memory(p), p.CPU,
+	for _, p := range say.Few(text.Each(w.Processes, func(p verdict.ProcessView) string {
+		return fmt.Sprintf("%7d  %-8s  %-3s  %-5s  %4.1f  %-7s  %-18s  %s", p.PID, Clip(p.User, 8), list(p.GPUs), memory(p), p.CPU,
 			number(p.StepsPer, "", 1), Clip(p.Waits, 18), brief(p.Command))
+	}), 20, "    … and %d more") {
+		add("%s", p)
 	}
 	if len(w.GPUs) == 0 && len(w.Processes) == 0 {
 		add("no process with PyTorch either; start one with `envfix run -- python train.py`")
@@ -90,21 +87,12 @@ func utilWords(u *float64) string {
 	return fmt.Sprintf("%s %3.0f %%", bar(*u), *u)
 }
 
-func number(v *float64, unit string, scale float64) string {
+// number writes what was measured; without a unit, in three digits.
+func number[T int | float64](v *T, unit string, scale float64) string {
 	if v == nil {
 		return "-"
 	}
-	if unit == "" {
-		return fmt.Sprintf("%.3g", *v*scale)
-	}
-	return fmt.Sprintf("%.0f%s", *v*scale, unit)
-}
-
-func integer(v *int, unit string) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%d%s", *v, unit)
+	return fmt.Sprintf(say.Either(unit == "", "%.3g%s", "%.0f%s"), float64(*v)*scale, unit)
 }
 
 func list(gpus []int) string {
@@ -119,27 +107,15 @@ func memory(p verdict.ProcessView) string {
 func WatchLine(w verdict.View) string {
 	parts := []string{timeOf(w)}
 	for _, g := range w.GPUs {
-		u := "not measurable"
-		if g.Util != nil {
-			u = fmt.Sprintf("%.0f%%", *g.Util)
-		}
-		p := fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.MemoryUsed), gib(g.MemoryTotal)) + say.With(" slowed by ", g.Slowed, "")
-		parts = append(parts, p)
+		u := say.Either(g.Util == nil, "not measurable", number(g.Util, "%", 1))
+		parts = append(parts, fmt.Sprintf("gpu%d %s %s/%sGiB", g.Index, u, gib(g.MemoryUsed), gib(g.MemoryTotal))+say.With(" slowed by ", g.Slowed, ""))
 	}
 	if len(w.GPUs) == 0 {
 		parts = append(parts, "no gpu")
 	}
-	for i, p := range w.Processes {
-		if i == 8 {
-			parts = append(parts, fmt.Sprintf("%d more", len(w.Processes)-8))
-			break
-		}
-		q := fmt.Sprintf("pid %d %s waits for %s", p.PID, p.User, p.Waits)
-		if len(p.GPUs) > 0 {
-			q += fmt.Sprintf(" gpu %s %sGiB", list(p.GPUs), memory(p))
-		}
-		parts = append(parts, q)
-	}
+	parts = append(parts, say.Few(text.Each(w.Processes, func(p verdict.ProcessView) string {
+		return fmt.Sprintf("pid %d %s waits for %s", p.PID, p.User, p.Waits) + say.If(len(p.GPUs) > 0, fmt.Sprintf(" gpu %s %sGiB", list(p.GPUs), memory(p)))
+	}), 8, "%d more")...)
 	if w.Verdict != "" && w.Verdict != verdict.NoGPU {
 		parts = append(parts, w.Verdict)
 	}
