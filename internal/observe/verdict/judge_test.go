@@ -54,12 +54,15 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestShortBatches: a batch that takes no longer than its way from a worker gets none.
+// TestShortBatches: a batch that takes no longer than its way from a worker gets none; where
+// others have the processors, both take as much longer.
 func TestShortBatches(t *testing.T) {
-	for each, want := range map[float64]bool{0.001: false, 0.01: true} {
+	for wait, want := range map[[2]float64]bool{{0.001, 0}: false, {0.01, 0}: true, {0.01, 90}: false} {
+		each, delay := wait[0], wait[1]
 		tr := job()
 		onCPU(tr)
 		p := &lead(tr).Page
+		tr.Processes[0].LoopWall, tr.Processes[0].Delay = 100, delay
 		p.Load, p.LoadCPU, p.LoadSeen = each*float64(p.Warm), 0.9, 1
 		p.Step = 2 * p.Load
 		lead(tr).Loaders = []Loader{{Where: "t.py:4"}}
