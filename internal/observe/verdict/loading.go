@@ -94,8 +94,8 @@ func (f *facts) queued(list []*Process) float64 {
 	return delay / max(wall, 0.001)
 }
 
-// handing is what a batch from a worker costs the loop, more where others have the processors.
-func (f *facts) handing() float64 { return handing / max(1-f.queued([]*Process{f.lead}), 0.1) }
+// handed is what a batch from a worker costs the loop, more where others have the processors.
+func handed(f *facts) float64 { return handing / max(1-f.queued([]*Process{f.lead}), 0.1) }
 
 // perCPU is how long the loop was ready and waited for a CPU, for each second that
 // it had one: on a busy machine its computing takes that much longer.
@@ -272,7 +272,7 @@ func (f *facts) stepAtBest(kind string) float64 {
 			busy = float64(ld.Workers) * step
 		} else {
 			b, _ := f.burst()
-			best += f.handing() * b.perStep()
+			best += handed(f) * b.perStep()
 		}
 		best = max(best, busy/float64(max(f.wanted(kind == computing), ld.Workers)))
 		if cpus := f.t.Host.Allowed(); kind == computing && cpus > 0 {
@@ -295,7 +295,7 @@ func (f *facts) feedFix(ld Loader, kind string, helps bool) (fix []string) {
 	switch {
 	case ld.Files > 0 && ld.Stream:
 		want = min(want, ld.Files)
-	case kind == computing && ld.Workers == 0 && !helps && !ld.Stream && f.probe().Page.perStep(f.probe().Page.Load) < 3*f.handing():
+	case kind == computing && ld.Workers == 0 && !helps && !ld.Stream && f.probe().Page.perStep(f.probe().Page.Load) < 3*handed(f):
 		return []string{"fetch a batch at once, not sample by sample: index by all its numbers, with sampler=BatchSampler(…), batch_size=None"}
 	}
 	if ld.Workers < want && helps && !own {
