@@ -31,8 +31,9 @@ install: build ## put envfix, its man pages and completions below PREFIX (defaul
 	@install -D -m 644 bin/docs/completions/envfix.fish $(SHARE)/fish/vendor_completions.d/envfix.fish
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'put $(PREFIX)/bin on PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
+ALSO ?=
 test: ## run the tests (no GPU needed)
-	go test -timeout 30m -shuffle=on ./...
+	go test -timeout 30m -shuffle=on $(if $(ALSO),-vet=off $$(bash internal/ci/check rest),./...)
 
 check: ## format, vet, linters, vulnerabilities, other systems, no cgo, races
 	bash internal/ci/check
@@ -40,11 +41,13 @@ check: ## format, vet, linters, vulnerabilities, other systems, no cgo, races
 check-long: ## the long runs of the tests: every machine class, every quoted string
 	ENVFIX_LONG=1 go test -timeout 60m -run 'Judge|ClassOf|Quoting|Property|Network|IndexFails' ./...
 
+# only where there are such tests: the others would be linked to say that they have none
+E2E = $$(grep -rl 'func TestE2E' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 e2e: build ## real installs of real torch, checked: a small case of each kind
-	ENVFIX_E2E=1 go test -count=1 -timeout 60m -parallel 3 -v -run '^TestE2E' ./...
+	ENVFIX_E2E=1 go test -count=1 -timeout 60m -parallel 3 -v -run '^TestE2E' $(E2E)
 
 e2e-all: build ## make e2e with every case of its long tests
-	ENVFIX_E2E=all go test -count=1 -timeout 120m -v -run '^TestE2E' ./...
+	ENVFIX_E2E=all go test -count=1 -timeout 120m -v -run '^TestE2E' $(E2E)
 
 FRAMEWORKS ?= .tools/frameworks
 e2e-run: build ## trainings by real frameworks under `envfix run` (a Python with them: FRAMEWORKS=DIR)
