@@ -89,6 +89,9 @@ func (l *Loop) tellBuilds(a *Answer, r resolver.Request) {
 	var kinds []string // of several that are alike one sentence speaks
 	alike := map[string][]string{}
 	for _, s := range a.Build {
+		if slices.Contains(a.Aside, s.Name) && a.Versions[s.Name] == "" { // and nothing else brings it
+			continue
+		}
 		known := "what it requires is not known"
 		if s.Read != "" {
 			known = "its requirements were read from the " + s.Read + " in its archive, nothing of it was run"
