@@ -173,6 +173,10 @@ func TestDriverOnlyWhenAllowed(t *testing.T) {
 	if got := commands(must(t, h, resolver.Request{}, res, plan.Target{})); len(got) != 5 || got[3] != "verify: verify 2.7.1+cu126" {
 		t.Errorf("without --change-driver: %q", got)
 	}
+	res.Moved = true // another release than was asked for
+	if got := commands(must(t, h, resolver.Request{}, res, plan.Target{})); got != nil {
+		t.Errorf("a pin was moved: %q", got)
+	}
 	got := commands(must(t, h, resolver.Request{ChangeDriver: true}, res, plan.Target{}))
 	if len(got) < 4 || got[0] != "driver-prepare-1: root apt-get update" || got[len(got)-2] != "verify: verify 2.14.1+cu126" {
 		t.Errorf("with --change-driver: %q", got)

@@ -11,7 +11,6 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/managers"
 	"envfix/internal/plan"
-	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 	"envfix/matrix"
@@ -81,7 +80,12 @@ func installed(r resolver.Request, res *resolver.Resolution) *resolver.Choice {
 	case resolver.FixDriver:
 		return res.Then
 	case resolver.UpgradeDriver, resolver.PinDriverBranch:
-		return say.Either(r.ChangeDriver && res.Then != nil, res.Then, res.Fallback)
+		if r.ChangeDriver && res.Then != nil {
+			return res.Then
+		}
+		if !res.Moved {
+			return res.Fallback
+		}
 	}
 	return nil
 }

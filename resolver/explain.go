@@ -32,7 +32,8 @@ func (s advice) finish(o *outcome) *Resolution {
 	if s.p.lead != "" && o.Decision == NoSolution {
 		o.Reasons = append(o.Reasons, Reason{Rule: "request", Text: NoTorch})
 	}
-	o.Warnings = append(o.Warnings, s.p.chooser().notAsAsked(o.Fallback)...)
+	other := s.p.chooser().notAsAsked(o.Fallback)
+	o.Moved, o.Warnings = len(other) > 0, append(o.Warnings, other...)
 	s.p.underPolicy(o)
 	o.Warnings = append(o.Warnings, s.installedWarnings(o)...)
 	o.Warnings = unique(o.Warnings)

@@ -147,6 +147,7 @@ type Resolution struct {
 type Told struct {
 	Then         *Choice       `json:"then"`     // after the driver change
 	Fallback     *Choice       `json:"fallback"` // without the driver change
+	Moved        bool          `json:"-"`        // the fallback is not what was asked for: it is told, and not installed
 	Environments []Environment `json:"environments"`
 	VisibleGPUs  []int         `json:"visible_gpus"`
 	Nearest      []Nearest     `json:"nearest"`
