@@ -234,10 +234,10 @@ func plural(reqs []pep508.Requirement) string {
 	return say.Either(strings.Contains(labels, ", "), "s "+labels, " "+labels)
 }
 
-// askedNames are the packages other than torch that were named.
+// askedNames are the packages other than torch that were named; what those bring goes with them.
 func (s advice) askedNames() []string {
-	names := xslices.Once(pep508.Names(s.p.req.Requirements))
-	return slices.DeleteFunc(names, func(name string) bool { return name == "torch" })
+	asked := xslices.Filter(s.p.req.Requirements, func(r pep508.Requirement) bool { return r.Name != "torch" && r.From != OfOthers })
+	return xslices.Once(pep508.Names(asked))
 }
 
 // nearestPython names the one other Python that allows most, the closest of

@@ -13,7 +13,8 @@ import (
 type Metadata struct {
 	Name     string // as written
 	Version  string
-	CUDA     string // the only major that its classifiers name; "" none, or several
+	CUDA     string   // the only major that its classifiers name; "" none, or several
+	Pythons  []string // the minors that its classifiers name
 	Requires []pep508.Requirement
 	Unread   []pep508.Requirement // of which no more than the name is understood
 }
@@ -51,6 +52,8 @@ func ParseMetadata(b []byte) (*Metadata, error) {
 				v, _, _ = strings.Cut(v, " ")
 				v, _, _ = strings.Cut(v, ".")
 				majors[v] = true
+			} else if v, ok := strings.CutPrefix(value, "Programming Language :: Python :: 3."); ok {
+				m.Pythons = append(m.Pythons, "3."+v)
 			}
 		case "requires-dist":
 			if len(m.Requires) == maxRequires {

@@ -80,6 +80,17 @@ func (a *Answer) Builds(among []pep508.Requirement) (pinned []string) {
 	return pinned
 }
 
+// unfetched is the refusal of a placeholder whose project names other Pythons than the answer's:
+// the wheel that building it fetches is for one of those.
+func (a *Answer) unfetched() error {
+	for _, s := range a.Build {
+		if s.Kind == "stub" && len(s.Pythons) > 0 && !slices.Contains(s.Pythons, a.Python) {
+			return &refusal{fmt.Sprintf("%s %s fetches a wheel of its project's own index, and names no Python %s but %s", s.Name, s.Version, a.Python, list(s.Pythons))}
+		}
+	}
+	return nil
+}
+
 // Pins are the versions that the installer is held to: all that uv found but torch's own
 // family and the libraries of CUDA, of which the build decides and the matrix chooses it.
 func (a *Answer) Pins() []string {

@@ -154,3 +154,47 @@ func TestBroughtVersion(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// What a framework that was asked for by its name requires, and of which no release runs here,
+// is a reason against it: its code is in what it requires. A project goes on.
+func TestIdle(t *testing.T) {
+	f := files{}
+	f.wheel("kernels", "1.0", "py3-none-any")
+	f.wheel("trainer", "1.0", "py3-none-any", "kernels==1.0")
+	l := asks(t, f)
+	l.Framework = func(name string) bool { return name == "kernels" || name == "trainer" }
+	all := l.Resolve
+	l.Resolve = func(r resolver.Request) *resolver.Choice {
+		if asksFor(r, "kernels") {
+			return nil
+		}
+		return all(r)
+	}
+	r := request(t, "torch", "trainer")
+	if a := propose(t, l, r); a.Refused != "" || len(a.Brought) > 0 {
+		t.Errorf("of a project: %+v", a)
+	}
+	r.Requirements[1].From = ""
+	if a := propose(t, l, r); !slices.Equal(a.Brought, []string{"kernels"}) {
+		t.Errorf("by its name: %+v", a)
+	}
+}
+
+// A placeholder's wheel is fetched when it is built: for the Pythons that its project names.
+func TestStub(t *testing.T) {
+	f := files{}
+	f.sdist("stubbed", "1.0", filepath.Join(t.TempDir(), "ran"), map[string]string{
+		"pyproject.toml": "[build-system]\nrequires = [\"wheel-stub\"]\nbuild-backend = \"wheel_stub.buildapi\"\n",
+		"PKG-INFO":       "Metadata-Version: 2.4\nName: stubbed\nVersion: 1.0\nClassifier: Programming Language :: Python :: 3\nClassifier: Programming Language :: Python :: 3.12\n",
+	})
+	l := asks(t, f)
+	r := request(t, "torch", "stubbed")
+	r.Python = "3.11"
+	if a := propose(t, l, r); !strings.Contains(a.Refused, "names no Python 3.11 but 3.12") {
+		t.Errorf("%+v", a)
+	}
+	r.Python = "3.12"
+	if a := propose(t, l, r); a.Refused != "" || !strings.Contains(strings.Join(a.Said, "; "), "fetches a wheel of its project's own index") {
+		t.Errorf("%+v", a)
+	}
+}

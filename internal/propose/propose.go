@@ -148,6 +148,10 @@ func (l *Loop) from(ctx context.Context, base *Answer, r resolver.Request) (a *A
 		tried = append(tried, a.Python)
 		err := l.at(ctx, a, r, i >= strict)
 		if err == nil {
+			err = a.unfetched()
+		}
+		if err == nil {
+			l.idle(a, r)
 			l.tell(ctx, a, r)
 			return a, nil, nil
 		}

@@ -28,7 +28,8 @@ type Source struct {
 	Name, Version string
 	Requires      []string // PEP 508
 	Read          string   // where Requires stands in the archive; "" nowhere, so they are not known
-	Kind          string   // pure, compiler, CUDA: what building it needs
+	Kind          string   // pure, compiler, CUDA: what building it needs; stub: it fetches a wheel from elsewhere
+	Pythons       []string // that its classifiers name
 	Imports       []string // modules of torch's family that its sources import
 	Limits        []string // of what its setup.py imports and no later release brings: "setuptools<=81.0.0"
 }
@@ -152,8 +153,15 @@ func (s *Source) requires(members map[string][]byte) {
 			s.Limits = xslices.Add(s.Limits, by[0])
 		}
 	}
+	if bytes.Contains(members["pyproject.toml"], []byte(`"wheel_stub.buildapi"`)) {
+		s.Kind = "stub"
+	}
 	written := func(q pep508.Requirement) string { return q.Text }
-	if m, err := index.ParseMetadata(members["PKG-INFO"]); err == nil && len(m.Requires) > 0 {
+	m, err := index.ParseMetadata(members["PKG-INFO"])
+	if err == nil {
+		s.Pythons = m.Pythons
+	}
+	if err == nil && len(m.Requires) > 0 {
 		s.Requires, s.Read = text.Each(m.Requires, written), "PKG-INFO"
 		return
 	}

@@ -115,5 +115,5 @@ func (l *Loop) tellBuilds(a *Answer, r resolver.Request) {
 // needs is what building a source takes.
 func (s Source) needs() string {
 	return cmp.Or(map[string]string{"CUDA": "CUDA sources: building needs nvcc of torch's own CUDA and a C++ compiler",
-		"compiler": "building needs a compiler", "pure": "pure Python"}[s.Kind], "its archive could not be read")
+		"compiler": "building needs a compiler", "pure": "pure Python", "stub": "building it fetches a wheel of its project's own index, which nobody looked at"}[s.Kind], "its archive could not be read")
 }

@@ -44,6 +44,21 @@ func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, version
 	return len(a.Brought) > before && l.calls < mostCalls
 }
 
+// idle adds to an answer what uv found beside a framework that was asked for by its name, and
+// of which no release runs here: cuml has its code in what it requires. The matrix says why.
+func (l *Loop) idle(a *Answer, r resolver.Request) {
+	if l.NoGPU || !slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.From == "" && l.Framework(q.Name) }) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
+		alone := r
+		alone.Requirements, alone.Python = pep508.Read([]string{name}, resolver.OfOthers), a.Python
+		if l.Framework(name) && !asksFor(r, name) && !slices.Contains(a.Plain, name) && l.Resolve(alone) == nil {
+			a.Brought = append(a.Brought, name)
+		}
+	}
+}
+
 // chosen reports whether a choice has a package, perhaps under the name of its CUDA; held: in
 // the version at.
 func chosen(c *resolver.Choice, name, at string, held bool) bool {
