@@ -75,6 +75,16 @@ func applyRounds(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Bool("dry-run") {
+		if f.json {
+			return fail.Wrong("`--json` prints what was done, and a dry run does nothing", "`envfix plan --json` prints the plan")
+		}
+		p, _, err := f.plan(c.Context)
+		if err != nil || p == nil {
+			return err
+		}
+		return planView{verbose: f.verbose, args: nextArgs(sameWish(os.Args), p), kernel: f.made.kernel}.show(c.App.Writer, p)
+	}
 	return f.rounds(c.Context)
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,7 +76,7 @@ func TestParse(t *testing.T) {
 		{args: "plan -json", want: "unknown flag `-json`; did you mean `--json`?; `envfix plan --help` lists its flags"},
 		{args: "plan torch --cuda", want: "flag `--cuda` needs a value; `envfix plan --help` lists its flags"},
 		{args: "plan --cuda -- torch", want: "flag `--cuda` needs a value; `envfix plan --help` lists its flags"},
-		{args: "lock show --check", want: "unknown flag `--check`; `envfix lock show --help` lists its flags"},
+		{args: "lock show --check", want: "unknown flag `--check`; it is a flag of `envfix lock`; `envfix lock show --help` lists its flags"},
 		{args: "--nothing", want: "unknown flag `--nothing`; `envfix --help` lists the commands"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
@@ -95,6 +97,42 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is said of the words of other programs names flags and commands that are there.
+func TestElsewhere(t *testing.T) {
+	b, err := os.ReadFile("../../internal/cmdline/elsewhere.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string]bool{"--version": true}
+	if err := visible(commands(), "", func(_ string, c *cli.Command) error { maps.Copy(flags, names(cmdline.FlagsOf(c))); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		words, says, ok := strings.Cut(line, ": ")
+		if !ok || strings.TrimSpace(says) == "" {
+			t.Errorf("says nothing: %s", line)
+		}
+		for _, w := range regexp.MustCompile(`--[a-z-]+`).FindAllString(says, -1) {
+			if !flags[w] {
+				t.Errorf("%s: there is no %s", words, w)
+			}
+		}
+		for _, m := range regexp.MustCompile("`envfix ([a-z]+)").FindAllStringSubmatch(says, -1) {
+			if cmdline.Find(commands(), m[1]) == nil {
+				t.Errorf("%s: there is no command %s", words, m[1])
+			}
+		}
+	}
+}
+
+func names(flags map[string]cli.Flag) map[string]bool {
+	out := map[string]bool{}
+	for name := range flags {
+		out[name] = true
+	}
+	return out
 }
 
 // visible calls f for every command that people may type, with its words.

@@ -31,8 +31,8 @@ func lockExportCommand() *cli.Command {
 			return err
 		}
 		if m := listBeside().FindStringSubmatch(written.String()); m != nil && format != "requirements" && !place.Exists(m[0]) {
-			fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s > %[1]s` writes\n", m[0], m[1])
+			fmt.Fprintf(stderr(), "envfix: it reads %s, which `envfix lock export --profile %s --out %[1]s` writes\n", m[0], m[1])
 		}
-		return writeForm(c.App.Writer, form)
+		return writeFormTo(c.App.Writer, c.String("out"), 0o644, form)
 	})
 }

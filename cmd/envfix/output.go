@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -29,6 +31,22 @@ func writeForm(w io.Writer, form text.Quoted, hints ...string) error {
 		return fail.Wrap(fail.Failed, err, hints...)
 	}
 	_, err := form.WriteTo(w)
+	return err
+}
+
+// writeFormTo is writeForm into a file, and says so; without a name to w.
+func writeFormTo(w io.Writer, file string, mode fs.FileMode, form text.Quoted, hints ...string) error {
+	if file == "" {
+		return writeForm(w, form, hints...)
+	}
+	var written bytes.Buffer
+	err := writeForm(&written, form, hints...)
+	if err == nil {
+		err = writeOut(file, written.Bytes(), mode)
+	}
+	if err == nil {
+		fmt.Fprintf(stderr(), "envfix: wrote %s\n", ui.Clean(file))
+	}
 	return err
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -117,15 +116,7 @@ func (v planView) show(w io.Writer, p *plan.Plan) error {
 			warnHidden(string(b))
 		}
 		form := text.Form("%s%s", write(p), ui.KernelScript(v.kernel, p.Interpreter(), v.ps1))
-		var script bytes.Buffer
-		if err := writeForm(say.Either[io.Writer](v.file == "", w, &script), form, "`--json` has no such limit"); err != nil || v.file == "" {
-			return err
-		}
-		if err := writeOut(v.file, script.Bytes(), 0o700); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(stderr(), "envfix: wrote %s\n", ui.Clean(v.file))
-		return err
+		return writeFormTo(w, v.file, 0o700, form, "`--json` has no such limit")
 	}
 	look := style(w)
 	look.Verbose = v.verbose
@@ -191,13 +182,13 @@ func (f planFlags) withKernel() planFlags {
 // It is nil where they hold a credential, which is not printed.
 func sameWish(args []string) []string {
 	args = args[1:]
-	if i := slices.Index(args, "plan"); i >= 0 {
+	if i := slices.IndexFunc(args, func(a string) bool { return a == "plan" || a == "apply" }); i >= 0 {
 		args = slices.Delete(slices.Clone(args), i, i+1)
 	}
 	if !slices.Equal(text.RedactArgv(args, append(text.Secrets(os.Environ()), tokens()...)...), args) {
 		return nil
 	}
-	shown := []string{"-v", "--verbose", "--exit-code", "--open"}
+	shown := []string{"-v", "--verbose", "--exit-code", "--open", "--dry-run", "--yes", "-y"}
 	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(shown, a) })
 }
 

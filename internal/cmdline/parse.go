@@ -5,10 +5,12 @@ package cmdline
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"envfix/internal/describe"
 	"envfix/internal/fail"
@@ -50,7 +52,7 @@ func (in Invocation) words() []string {
 func Parse(args []string, cmds []*cli.Command) (Invocation, error) {
 	var in Invocation
 	rest, early, unknown := descend(&in, args[1:], cmds)
-	p := splitter{in: &in, flags: FlagsOf(in.Command())}
+	p := splitter{in: &in, flags: FlagsOf(in.Command()), all: cmds}
 	flags, operands, err := p.split(append(early, rest...))
 	if err = cmp.Or(unknown, err); err != nil {
 		return in, err
@@ -104,6 +106,7 @@ func descend(in *Invocation, args []string, cmds []*cli.Command) (rest, early []
 type splitter struct {
 	in    *Invocation
 	flags map[string]cli.Flag
+	all   []*cli.Command // the program's
 }
 
 // split goes on behind what is wrong, of which the first is told: a wrong flag must be readable,
@@ -178,9 +181,26 @@ func (p splitter) helpHint() string {
 func (p splitter) unknownFlag(arg string) error {
 	name, _, _ := strings.Cut(arg, "=")
 	f := fail.Wrong(fmt.Sprintf("unknown flag `%s`", ui.Clean(name)))
-	f.Hints = append(f.Hints, meant(name, slices.Sorted(maps.Keys(p.flags)))...)
+	switch said := elsewhere()[name]; {
+	case p.ofOthers(name) != nil:
+		f.Hints = append(f.Hints, "it is a flag of "+strings.Join(say.Few(p.ofOthers(name), 3, "and %d more"), ", "))
+	case said != "" && len(name) > 1:
+		f.Hints = append(f.Hints, said)
+	default:
+		f.Hints = append(f.Hints, meant(name, slices.Sorted(maps.Keys(p.flags)))...)
+	}
 	f.Hints = append(f.Hints, p.helpHint())
 	return f
+}
+
+// ofOthers are the commands that have a flag of that name.
+func (p splitter) ofOthers(flag string) (names []string) {
+	for _, c := range shown(p.all) {
+		if FlagsOf(c)[flag] != nil {
+			names = append(names, "`envfix "+c.Name+"`")
+		}
+	}
+	return names
 }
 
 // meant is the hint at a word that was mistyped by a letter or two, or not typed to
@@ -201,13 +221,20 @@ func meant(word string, known []string) []string {
 	return []string{fmt.Sprintf("did you mean `%s`?", slices.MinFunc(known, func(a, b string) int { return apart(a) - apart(b) }))}
 }
 
-// sameThing are commands of other programs, and what does the same here.
-var sameThing = map[string]string{
-	"install": "envfix apply", "setup": "envfix apply", "create": "envfix apply", "upgrade": "envfix apply", "update": "envfix matrix update",
-	"fix": "envfix doctor --fix", "repair": "envfix doctor --fix", "check": "envfix doctor", "diagnose": "envfix doctor", "undo": "envfix rollback", "revert": "envfix rollback",
-	"info": "envfix facts", "status": "envfix", "version": "envfix --version", "log": "envfix history", "list": "envfix history", "top": "envfix watch", "test": "envfix verify",
-	"activate": `eval "$(envfix env)"`, "dry-run": "envfix plan", "freeze": "envfix lock", "export": "envfix lock export",
-}
+//go:embed elsewhere.txt
+var elsewhereText string
+
+// elsewhere are words that people type who know other programs, and what does the same here.
+var elsewhere = sync.OnceValue(func() map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(elsewhereText) {
+		words, says, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		for _, w := range strings.Fields(words) {
+			m[w] = says
+		}
+	}
+	return m
+})
 
 // unknownCommand is the error for a name that is none of the commands known of the words
 // before it, "" for the program's own.
@@ -215,8 +242,8 @@ func unknownCommand(of, name string, known []string) error {
 	what, hints := "command", meant(name, known)
 	if of != "" {
 		what = "`envfix" + of + "` command"
-	} else if same, ok := sameThing[strings.ToLower(name)]; ok {
-		hints = []string{"`" + same + "` does that"}
+	} else if said, ok := elsewhere()[strings.ToLower(name)]; ok {
+		hints = []string{said}
 	} else if len(hints) == 0 {
 		hints = meantElsewhere(strings.ToLower(name))
 	}
@@ -225,9 +252,9 @@ func unknownCommand(of, name string, known []string) error {
 
 // meantElsewhere is the hint at a command of another program that was mistyped by a letter.
 func meantElsewhere(word string) []string {
-	for _, k := range slices.Sorted(maps.Keys(sameThing)) {
+	for _, k := range slices.Sorted(maps.Keys(elsewhere())) {
 		if len(k) > 3 && near.Distance(word, k) == 1 {
-			return []string{fmt.Sprintf("`%s` does what `%s` does elsewhere", sameThing[k], k)}
+			return []string{strings.Replace(elsewhere()[k], "does that", "does what `"+k+"` does elsewhere", 1)}
 		}
 	}
 	return nil
