@@ -94,7 +94,8 @@ func modelOnCPU(f *facts) *Finding {
 	case !free:
 		return nil
 	case all > 0 && cpu == all && p.CUDA != "":
-		x.also(true, fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index), numbers{"parameters": all, "parameters_on_cpu": cpu})
+		x.also(true, fmt.Sprintf("all %s parameters stayed on the CPU; GPU %d was never touched", count(all), f.t.GPUs[0].Index),
+			numbers{"parameters": all, "parameters_on_cpu": cpu})
 	case all == 0 && computedOnCPU(f, p):
 		x.Confidence = medium
 		x.also(true, fmt.Sprintf("the job used %s of CPU time, and no GPU was ever touched", seconds(f.lead.CPU)), numbers{"cpu_s": round(f.lead.CPU)})

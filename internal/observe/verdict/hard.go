@@ -194,7 +194,8 @@ func stall(f *facts, p *Process, wait float64, now bool) *Finding {
 		"look at the storage and at the sample the loader was reading", "DataLoader(…, timeout=60) turns a hang into an error")
 	for _, w := range append([]*Process{p}, f.workers...) {
 		if w.Samples > 0 && float64(w.Blocked)/float64(w.Samples) > 0.1 {
-			return x.also(true, fmt.Sprintf("; PID %d waits for the disk", w.PID), numbers{"blocked_pid": w.PID}).also(w.Mount != "", " on "+w.Mount, numbers{"mount": w.Mount})
+			return x.also(true, fmt.Sprintf("; PID %d waits for the disk", w.PID), numbers{"blocked_pid": w.PID}).
+				also(w.Mount != "", " on "+w.Mount, numbers{"mount": w.Mount})
 		}
 	}
 	return x
