@@ -69,9 +69,10 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	return nil
 }
 
-// ownTools keep the list of a project, and its lock: the lock, the program, and what has it
-// leave the environment alone.
-var ownTools = [][3]string{{"uv.lock", "uv", "--no-sync"}, {"poetry.lock", "poetry", "--lock"}, {"pdm.lock", "pdm", "--no-sync"}, {"pixi.lock", "pixi", "--no-install"}}
+// ownTools keep the list of a project, and its lock: the lock, the program, what has it leave
+// the environment alone, and its command that makes that what the lock says.
+var ownTools = [][4]string{{"uv.lock", "uv", "--no-sync", "uv sync --locked"}, {"poetry.lock", "poetry", "--lock", "poetry sync"},
+	{"pdm.lock", "pdm", "--no-sync", "pdm sync --clean"}, {"pixi.lock", "pixi", "--no-install", "pixi install --locked"}}
 
 // amendProject changes what the project here asks for, by its own tool where that keeps its
 // list, and makes the environment so; where that fails, its files are again what they were.
@@ -80,7 +81,7 @@ func (f applyFlags) amendProject(ctx context.Context, verb string, names []strin
 		return err // before anything is written
 	}
 	change, files := func() error { return project.Amend(file, names, verb == "remove") }, []string{file}
-	if own, ok := xslices.Find(ownTools, func(own [3]string) bool { return project.KeptBy(file, own[0], own[1]) }); ok {
+	if own, ok := xslices.Find(ownTools, func(own [4]string) bool { return project.KeptBy(file, own[0], own[1]) }); ok {
 		change, files = func() error { return ownTool(ctx, append([]string{own[1], verb, own[2]}, names...)) }, []string{file, own[0]}
 	}
 	undo, err := project.Keep(files)
@@ -88,7 +89,7 @@ func (f applyFlags) amendProject(ctx context.Context, verb string, names []strin
 		return err
 	}
 	if err = change(); err == nil {
-		err = f.follow(ctx, verb, file)
+		err = f.follow(ctx, verb, file, names)
 	}
 	if err != nil {
 		said := *fail.Of(err)
@@ -112,9 +113,12 @@ func ownTool(ctx context.Context, argv []string) error {
 
 // follow makes the environment what the project here says now: with few packages more or
 // fewer where its torch is the one that is there.
-func (f applyFlags) follow(ctx context.Context, verb, file string) error {
+func (f applyFlags) follow(ctx context.Context, verb, file string, names []string) error {
 	whole := f
 	whole.made.wish.Arguments = []string{"."}
+	if verb == "remove" { // it is not carried over as what nobody asks for
+		whole.made.target.Drop = names
+	}
 	if err := whole.made.project(true); err != nil {
 		return err
 	}
