@@ -114,8 +114,23 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 	if err := f.project(c.IsSet("env")); err != nil {
 		return f, err
 	}
+	if as != carriesOut && !m.described() && firstSet(c, "from", "pid", "all") == "" {
+		sayUnfinished(f.target.env)
+	}
 	f.wish.Local(&f.target.Target, f.machine.elsewhere())
 	return f, f.wish.Environment()
+}
+
+// sayUnfinished names what was begun on an environment and has not ended, and the way out.
+func sayUnfinished(env string) {
+	_ = apply.Opened(env, func(e *apply.Env) error { // what cannot be read is told where it is needed
+		h, err := e.History()
+		if n := len(h.Events) - 1; err == nil && n >= 0 && h.Events[n].State == "cut off" {
+			fmt.Fprintf(stderr(), "envfix: an apply (%s) began at %s and has not ended: `envfix apply --resume` goes on with it, `--abandon` gives it up\n",
+				ui.Clean(h.Events[n].Note), ui.Clean(h.Events[n].Time))
+		}
+		return err
+	})
 }
 
 // firstSet is the first of the names that is given as a flag, "" where none is.

@@ -25,6 +25,7 @@ import (
 func homeAction(c *cli.Context) error {
 	at := place.Here()
 	f := planFlags{machine: machineFlags{env: at.Dir}, target: placeFlags{place: at, env: at.ForPlan().Dir}}
+	sayUnfinished(f.target.env)
 	return f.home(c.Context, c.App.Writer)
 }
 
