@@ -9,9 +9,10 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
+
+	"envfix/internal/text"
 )
 
 // A Catalogue knows lines that programs print when something is wrong, as
@@ -23,11 +24,13 @@ type Catalogue struct {
 	Places string   // deflated lines: program, version, file
 	Kinds  []string // of exception; "-" none
 	From   string   // what rows have in common, [fromSize] bytes each: the place (2), the kind with the sort of message (2)
-	Seen   string   // a bit for each key, so that nearly every place of a line is passed over
-	Rows   string   // sorted, [rowSize] bytes each: key (4), then its offset in the piece, the piece's length, its sum, its origin (5)
+	Heads  string   // how many rows have a key with these first two bytes
+	Rows   string   // sorted, [rowSize] bytes each: the rest of the key (2), then its offset in the piece, the piece's length, its sum, its origin (5)
 
 	once   sync.Once
 	places []string
+	starts []int               // the first row of each head
+	seen   [1 << seenLog]uint8 // whether a key begins like this, so that nearly every place of a line is passed over
 }
 
 // An Origin is what rows have in common.
@@ -50,7 +53,7 @@ const (
 	seenLog  = 18
 	fromSize = 4
 
-	rowSize  = 9
+	rowSize  = 7
 	sizeBits = 6
 	sumBits  = 13
 	fromBits = 15
@@ -132,8 +135,7 @@ func newCatalogue(file string) (*Catalogue, error) {
 	}
 	deflated, err := deflate(strings.Join(places.all, "\n"))
 	c := &Catalogue{Places: deflated, Kinds: kinds.all, From: strings.Join(origins.all, "")}
-	c.index(pieces, count)
-	return c, err
+	return c, errors.Join(err, c.index(pieces, count))
 }
 
 func deflate(s string) (string, error) {
@@ -148,8 +150,8 @@ func deflate(s string) (string, error) {
 
 // index makes the rows of these pieces with the numbers of their origins; count is how often
 // each run of bytes is in them.
-func (c *Catalogue) index(pieces, count map[string]int) {
-	rows, seen := make([]string, 0, len(pieces)), make([]byte, 1<<seenLog/8)
+func (c *Catalogue) index(pieces, count map[string]int) error {
+	rows, heads := make([]string, 0, len(pieces)), make([]byte, 1<<16)
 	for piece, origin := range pieces {
 		best := 0
 		for i := range len(piece) - keySize + 1 {
@@ -158,20 +160,31 @@ func (c *Catalogue) index(pieces, count map[string]int) {
 			}
 		}
 		key := keyOf(piece[best:])
-		seen[key>>(32-seenLog)/8] |= 1 << (key >> (32 - seenLog) % 8)
+		if heads[key>>16]++; heads[key>>16] == 0 {
+			return fmt.Errorf("256 pieces begin like %q", piece)
+		}
 		low := ((uint64(best)<<sizeBits|uint64(len(piece)))<<sumBits|sumOf(piece))<<fromBits | uint64(origin)
 		rows = append(rows, string(binary.BigEndian.AppendUint32(nil, key))+string(binary.BigEndian.AppendUint64(nil, low)[3:]))
 	}
 	slices.Sort(rows)
-	c.Seen, c.Rows = string(seen), strings.Join(rows, "")
+	c.Heads, c.Rows = string(heads), strings.Join(text.Each(rows, func(row string) string { return row[2:] }), "")
+	return nil
+}
+
+// open makes ready what is looked into.
+func (c *Catalogue) open() {
+	plain, _ := io.ReadAll(flate.NewReader(strings.NewReader(c.Places))) // this program's own making
+	c.places, c.starts = strings.Split(string(plain), "\n"), make([]int, len(c.Heads)+1)
+	for head := range c.Heads {
+		c.starts[head+1] = c.starts[head] + int(c.Heads[head])
+		for at := c.starts[head]; at < c.starts[head+1]; at++ {
+			c.seen[head<<(seenLog-16)|int(c.Rows[at*rowSize]>>(24-seenLog))] = 1
+		}
+	}
 }
 
 // origin reads what the rows of a number have in common.
 func (c *Catalogue) origin(n int) Origin {
-	c.once.Do(func() {
-		text, _ := io.ReadAll(flate.NewReader(strings.NewReader(c.Places))) // this program's own making
-		c.places = strings.Split(string(text), "\n")
-	})
 	sort := c.sort(n)
 	at := strings.SplitN(c.places[int(c.From[n*fromSize])<<8|int(c.From[n*fromSize+1])], "\t", 3)
 	return Origin{at[0], at[1], at[2], sort&isCode != 0, sort&isLoud != 0, sort&isShared != 0, c.Kinds[sort/sorts]}
@@ -219,15 +232,20 @@ func (c *Catalogue) Find(line string) (best Row, found bool) {
 	if c == nil {
 		return best, false
 	}
+	c.once.Do(c.open)
 	line = folded(line)
 	origin := 0
 	for i := 0; i+keySize <= len(line); i++ {
 		key := keyOf(line[i:])
-		if bit := key >> (32 - seenLog); c.Seen[bit/8]>>(bit%8)&1 == 0 {
+		if c.seen[key>>(32-seenLog)] == 0 {
 			continue
 		}
-		for at := c.search(key); at < len(c.Rows) && c.key(at) == key; at += rowSize {
-			low := uint64(c.Rows[at+4])<<32 | uint64(c.key(at+5))
+		for at := c.starts[key>>16]; at < c.starts[key>>16+1]; at++ {
+			row := binary.BigEndian.Uint64([]byte("\x00" + c.Rows[at*rowSize:(at+1)*rowSize]))
+			if uint16(row>>40) != uint16(key) {
+				continue
+			}
+			low := row & (1<<40 - 1)
 			start := i - int(low>>(sizeBits+sumBits+fromBits))
 			end := start + int(low>>(sumBits+fromBits)&maxPiece)
 			if start < 0 || end > len(line) || end-start <= len(best.Text) || sumOf(line[start:end]) != low>>fromBits&(1<<sumBits-1) {
@@ -248,12 +266,5 @@ func (c *Catalogue) Find(line string) (best Row, found bool) {
 // enough reports whether a piece of n bytes says which message a line is: a short one is
 // part of many.
 func enough(n, line int) bool { return n >= tellsAll || 3*n >= min(line, maxSentence) }
-
-func (c *Catalogue) key(at int) uint32 { return binary.BigEndian.Uint32([]byte(c.Rows[at : at+4])) }
-
-// search returns where the first row of a key would be.
-func (c *Catalogue) search(key uint32) int {
-	return rowSize * sort.Search(len(c.Rows)/rowSize, func(n int) bool { return c.key(n*rowSize) >= key })
-}
 
 func isWord(c byte) bool { return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }
