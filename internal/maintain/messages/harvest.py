@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes data/catalogue.txt: what programs print when something is wrong, read from their packages.
-usage: harvest.py CATALOGUE WORK [--only NAME,…] [--source NAME=FILE_OR_FOLDER …]
+usage: harvest.py CATALOGUE WORK [--only NAME,…] [--source NAME=FILE_OR_FOLDER@VERSION …]
 Packages come from the installer's default index, Go's and Debian's by their own clients, into the folder WORK, where they stay. What
 cannot be had keeps its rows and their date. A row holds the one literal piece that a message is recognised by:
 no comment, no documentation; of closed libraries the names and numbers of their enumerations alone."""
@@ -62,6 +62,10 @@ SOURCES = {
     'dkms': ('deb:dkms', '', 'GPL-2.0-or-later', SH),
     'slurm': ('deb:slurm-client', '', 'GPL-2.0-or-later', LIB),
     'slurmd': ('deb:slurmd', '', 'GPL-2.0-or-later', LIB),
+    'slurmctld': ('deb:slurmctld', '', 'GPL-2.0-or-later', LIB),
+    'conda': ('given', '', 'BSD-3-Clause', PY),
+    'mamba': ('given', '', 'BSD-3-Clause', C),
+    'hip': ('given', '', 'MIT', C),
 }
 SKIP = re.compile(r'(^|/)(tests?|testing|_vendor|vendor|third_party|examples?|benchmarks?|docs?|conformance|auto_docstring)(/|_|\.)|/test_|_test\.')
 # where a message begins to speak of an address: a hole, as each installation has its own
@@ -69,7 +73,7 @@ ADDRESS = re.compile(r'\b(?:https?://)?(?:[\w-]+\.)+(?:org|com|io|dev|net|ai|co)
 LOUD = {'warning': 'w', 'warning_once': 'w', 'warning_advice': 'w', 'warn': 'w', 'warn_once': 'w', 'error': 'e', 'critical': 'e', 'exception': 'e', 'fatal': 'e'}
 MACRO = re.compile(r'\b(?:(TORCH_CHECK\w*|STD_TORCH_CHECK\w*|TORCH_INTERNAL_ASSERT\w*|AT_ASSERTM?|XFORMERS_CHECK|FLASHINFER_CHECK|ENFORCE\w*|ORT_ENFORCE|NCCLCHECK)|'
                    r'(AT_ERROR|C10_THROW_ERROR|ORT_THROW|TORCH_WARN\w*|runtime_error|invalid_argument|logic_error|out_of_range|Errorf|errors\.New|Wrapf?|'
-                   r'klog\.(?:Error|Warning|Fatal)\w*|(?:logger|log|logrus)\.(?:Error|Warn|Fatal)\w*|bail!|anyhow!|warn_user\w*!|error)|'
+                   r'klog\.(?:Error|Warning|Fatal)\w*|(?:logger|log|logrus)\.(?:Error|Warn|Fatal)\w*|LOG_(?:ERROR|WARNING)|Log\w*(?:Error|Warning)|\w+_error|bail!|anyhow!|warn_user\w*!|error)|'
                    r'LOG\((?:ERROR|WARNING|FATAL)\))\s*([(<])')
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 FORMAT = re.compile(r'%[-+ #0]*[\d*]*(?:\.[\d*]+)?(?:[hlLzjt]*[a-zA-Z]|\(\w+\)\d*[a-z])')
@@ -85,33 +89,36 @@ def text_of(n, names):
     if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
         if n.func.attr == 'format': return re.sub(r'\{[^{}]*\}', HOLE, text_of(n.func.value, names))
         if n.func.attr in ('strip', 'lstrip', 'rstrip'): return text_of(n.func.value, names)
-    if isinstance(n, ast.Call) and n.args and isinstance(n.func, ast.Name) and n.func.id in ('_', 'dedent', 'str'): return text_of(n.args[0], names)
+    if isinstance(n, ast.Call) and n.args and isinstance(n.func, ast.Name) and n.func.id in ('_', 'dedent', 'dals', 'str'): return text_of(n.args[0], names)
     if isinstance(n, ast.Name): return names.get(n.id, HOLE)
     return HOLE
 
 def python(source):
     """(level, kind, text) of what a module raises, logs from warning up, or asserts."""
     tree = ast.parse(source)
-    def walk(node, names):
+    def walk(node, names, owner=''):
         names = dict(names)
         for n in ast.iter_child_nodes(node):
             if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name):
                 t = text_of(n.value, names)
                 if t.strip(HOLE): names[n.targets[0].id] = t
             if isinstance(n, ast.Assert) and n.msg: yield 'e', 'AssertionError', text_of(n.msg, names)
-            if isinstance(n, ast.Call): yield from called(n, names)
-            yield from walk(n, names)
-    def called(n, names):
+            if isinstance(n, ast.Call): yield from called(n, names, owner)
+            if isinstance(n, ast.Raise) and isinstance(n.exc, ast.Call): yield from called(n.exc, names, ast.unparse(n.exc.func).split('.')[-1])
+            faulty = isinstance(n, ast.ClassDef) and re.search(r'Error|Exception|Warning', ' '.join([n.name, *map(ast.unparse, n.bases)]))
+            yield from walk(n, names, n.name if faulty else owner)
+    def called(n, names, owner):
         f = n.func
         name = f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ''
         args = [a for a in n.args] + [k.value for k in n.keywords if k.arg in ('msg', 'message', 'reason')]
-        if re.search(r'(Error|Exception|Warning|Exit|Failure|Unsupported\w*|Unavailable)$', name) and name[0].isupper(): level, kind = 'e', name
+        if name == '__init__': name = owner # an exception that makes its text itself
+        if (name == owner or re.search(r'(Error|Exception|Warning|Exit|Failure|Unsupported\w*|Unavailable)$', name)) and name[:1].isupper(): level, kind = 'e', name
         elif name == 'exit': level, kind = 'e', 'SystemExit'
         elif name in LOUD and (isinstance(f, ast.Attribute) or name.startswith('warn')): level, kind = LOUD[name], 'Warning' if LOUD[name] == 'w' else '-'
         else: return
         for a in args:
             t = text_of(a, names)
-            if name in LOUD: t = FORMAT.sub(HOLE, t)
+            if name in (*LOUD, owner): t = FORMAT.sub(HOLE, t)
             if len(t.replace(HOLE, '')) > 8: yield level, kind, t; return
     module = {}
     yield from walk(tree, module)
@@ -245,7 +252,7 @@ def main():
     for name, (where, want, licence, what) in SOURCES.items():
         if a.only and name not in a.only.split(','): continue
         try:
-            path, version = (given[name], 'given') if name in given else fetch(where, want, a.work)
+            path, version = given[name].split('@') if name in given else fetch(where, want, a.work)
             found = enumeration(what, path) if what.startswith('enum') else messages(what, path)
             if not found: raise ValueError('nothing found')
         except Exception as e: print(f'{name}: not read, {type(e).__name__}: {e}', file=sys.stderr); without[name] = datetime.date.today().isoformat(); continue
