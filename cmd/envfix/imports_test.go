@@ -48,7 +48,7 @@ var layers = map[string][]string{
 	"internal/modules":           {"data"},
 	"internal/lock":              {"internal/machine", "internal/version"},
 	"installers":                 {"internal/managers", "internal/pyproject", "internal/lock", "internal/plan", "resolver", "matrix", "internal/machine", "internal/pep508", "internal/version"},
-	"internal/doctor/know":       {"internal/compiled", "internal/version", "data"},
+	"internal/doctor/know":       {"internal/compiled", "internal/modules", "internal/version", "data"},
 	"internal/planning":          {"internal/describe", "internal/fail", "internal/plan", "internal/pep508", "internal/version", "installers", "resolver", "matrix", "internal/machine"},
 	"internal/doctor/read":       {"internal/doctor/know", "resolver", "matrix", "internal/machine", "internal/version"},
 	"internal/doctor/evidence":   {"internal/managers", "internal/doctor/read", "internal/doctor/know", "internal/plan", "matrix", "internal/machine", "internal/version"},

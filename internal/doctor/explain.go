@@ -164,14 +164,16 @@ func told(p read.Printed) Match {
 		return m
 	}
 	maps.Copy(m.Captures, p.Slots)
-	if module := m.Captures["module"]; module != "" {
-		if top, names := modules.Brought(module); len(names) > 0 {
-			m.Captures["package"] = names[0]
-		} else {
-			m.Captures["unread"] = top
-		}
-		p.Slots = m.Captures
+	top, names := modules.Brought(m.Captures["module"])
+	if len(names) > 0 {
+		m.Captures["package"] = names[0]
 	}
+	if name := m.Captures["package"]; len(names) > 0 || modules.Known(name) || strings.Contains(p.At.Text, "install "+name) {
+		m.Captures["sure"] = name
+	} else if name = cmp.Or(name, top); name != "" {
+		m.Captures["unread"] = name
+	}
+	p.Slots = m.Captures
 	text, ways := p.Told()
 	m.Message, m.Text = c.ID, text
 	if !p.Warning() || c.Warns && !p.Mild { // what it warns of and says itself how to mend asks for no more

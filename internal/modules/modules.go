@@ -30,6 +30,20 @@ var table = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
+// Known reports whether somebody read a wheel of the distribution of that name.
+func Known(name string) bool { return known()[strings.ReplaceAll(strings.ToLower(name), "_", "-")] }
+
+var known = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, names := range table() {
+		for _, name := range names {
+			name, _, _ = strings.Cut(name, "<=")
+			out[name] = name != Python
+		}
+	}
+	return out
+})
+
 // Brought are the distributions whose wheels hold a module, and as far as its name tells
 // them apart; none: nobody read such a wheel, and the module is named by its top.
 func Brought(dotted string) (module string, distributions []string) {

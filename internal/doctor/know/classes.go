@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"envfix/internal/lazy"
+	"envfix/internal/modules"
 	"envfix/internal/text"
 )
 
@@ -32,7 +33,7 @@ type Class struct {
 	Harmless bool     // its forms say that nothing is wrong, whatever else the line holds
 	Foreign  bool     // of a program that torch has no part in
 	Warns    bool     // its way out is told where it is a warning alone
-	Where    string   // an expression of the program and the file; "" any
+	Where    string   // an expression of the program and the file, "!" before it: of others; "" any
 	Needs    string   // what the line holds beside a form or a kind; "" nothing more
 	None     string   // what it does not hold; "" nothing
 
@@ -45,7 +46,7 @@ type Class struct {
 func (c *Class) compile() {
 	c.once.Do(func() {
 		c.forms = append(c.forms, text.Each(c.Forms, func(f string) *regexp.Regexp { return regexp.MustCompile(expression(f)) })...)
-		c.where, c.needs = regexp.MustCompile(expression(c.Where)), regexp.MustCompile(expression(c.Needs))
+		c.where, c.needs = regexp.MustCompile(expression(strings.TrimPrefix(c.Where, "!"))), regexp.MustCompile(expression(c.Needs))
 		if c.None != "" {
 			c.none = regexp.MustCompile(expression(c.None))
 		}
@@ -83,7 +84,7 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 	}
 	from := row.Program + " " + row.Place
 	for _, c := range k.Classes {
-		if c.compile(); c.Soft && row.Loud || c.Hard && !row.Loud || !c.where.MatchString(from) || c.ID == anySentence || !c.allows(row.Kind+" "+line) {
+		if c.compile(); c.Soft && row.Loud || c.Hard && !row.Loud || c.where.MatchString(from) == strings.HasPrefix(c.Where, "!") || c.ID == anySentence || !c.allows(row.Kind+" "+line) {
 			continue
 		}
 		for _, f := range c.forms {
@@ -101,8 +102,9 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 // anySentence is the class whose forms read slots of every message, and say nothing of its kind.
 const anySentence = "any-sentence"
 
-// pronoun stands for what a sentence before it says: it fills no slot.
-var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|no|packages?|extensions?|modules?|librar(y|ies)|latest|newer|following|optional|additional|passed|provided|given|set|linux|windows|python|hopper|ampere|blackwell|turing|volta|metal|specified|called|used|installed|(torch\.\w+|b?float\d\w*|u?int\d*|float|bool|str|list|tuple|dict|None\w*|True|False)$)\b|[{}<>|;$]`)
+// pronoun stands for what a sentence before it says, or is what is done and not what is
+// named: it fills no slot.
+var pronoun = lazy.Regexp(`(?i)^(this|that|it|they|which|these|those|there|what|you|we|if|when|because|since|as|while|and|or|but|not|no|given|set|(torch\.\w+|b?float\d\w*|u?int\d*|float|bool|str|list|tuple|dict|None\w*|True|False)$)\b|^\w+ed(\.|$)|[{}<>|;$]`)
 
 // Said adds to the slots of a message those that any sentence may have. The first form that
 // fills a slot counts.
@@ -160,20 +162,22 @@ func (k *Knowledge) classOfCode(name string) (*Class, string) {
 	return nil, ""
 }
 
-// Slots matches a form; nil where it does not hold or calls a mere pronoun a package, else
-// its named groups.
+// Slots matches a form; nil where it does not hold or calls a package what is none by its
+// name, its writing, its quotes, a version or pip's command, else its named groups.
 func Slots(form *regexp.Regexp, line string) map[string]string {
-	m := form.FindStringSubmatch(line)
+	m := form.FindStringSubmatchIndex(line)
 	if m == nil {
 		return nil
 	}
-	slots := map[string]string{}
+	slots, named := map[string]string{}, strings.Contains(line[m[0]:m[1]], "pip")
 	for i, name := range form.SubexpNames() {
-		if name != "" && m[i] != "" {
-			slots[name] = m[i]
+		if from := m[2*i]; name != "" && m[2*i+1] > from {
+			slots[name] = line[from:m[2*i+1]]
+			named = named || name == "package" && from > 0 && strings.IndexByte("`'\"", line[from-1]) >= 0
 		}
 	}
-	if pronoun().MatchString(slots["package"]) {
+	name, _, _ := strings.Cut(slots["package"], "[")
+	if name != "" && len(slots) == 1 && !named && !modules.Known(name) && !strings.ContainsAny(name, "-_") || pronoun().MatchString(name) {
 		return nil
 	}
 	return slots

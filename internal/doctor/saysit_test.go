@@ -1,0 +1,27 @@
+package doctor
+
+import "testing"
+
+// What a program is not made of is no reason of it, and no package is advised by a name
+// alone that nobody read: whoever brings it may be another.
+func TestWhoSaysItDecides(t *testing.T) {
+	for text, want := range map[string]string{
+		"RuntimeError: Computed size (120) does not match expected value 121":                                    "file-damaged",
+		"Error! You must be root to use this command with the --force option.":                                   "rights",
+		"Error! Tarball does not appear to be a correctly formed DKMS archive. No dkms.conf found within it.":    "file-missing",
+		"ValueError: data_parallel_rank 4 is out of range [0, 4).":                                               "argument",
+		"RuntimeError: TorchAudio is not built with sox extension. Please build TorchAudio with libsox support.": "part-not-built",
+		"IsADirectoryError: The checkpoint path exists and is a directory: /data/last.ckpt":                      "file-of-another-kind",
+		"EnvironmentLocationNotFound: Not a conda environment: /home/u/x":                                        "argument",
+		"critical libmamba Specified pkgs_dir does not exist":                                                    "file-missing",
+		"AssertionError: Cannot enable both torch autocast and zero quantized weights":                           "own-check",
+	} {
+		if a := explained(t, text); len(a.Known) != 1 || a.Known[0].Message != want || len(a.Matches) > 0 {
+			t.Errorf("%q: %+v", text, a)
+		}
+	}
+	a := explained(t, "ImportError: fused_dense is not installed")
+	if len(a.Matches) != 1 || a.Matches[0].Captures["unread"] != "fused_dense" || a.Matches[0].Captures["sure"] != "" {
+		t.Errorf("%+v", a.Matches)
+	}
+}
