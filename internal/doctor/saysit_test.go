@@ -25,3 +25,16 @@ func TestWhoSaysItDecides(t *testing.T) {
 		t.Errorf("%+v", a.Matches)
 	}
 }
+
+// A build for ROCm never looks for NVIDIA's driver: what runs is another than was asked for.
+func TestCUDAThatCameForROCm(t *testing.T) {
+	const said = "RuntimeError: Found no NVIDIA driver on your system.\n"
+	for text, check := range map[string]string{
+		"pip install torch --index-url https://download.pytorch.org/whl/rocm6.0\n" + said: "PY017",
+		"pip install torch --index-url https://download.pytorch.org/whl/cu128\n" + said:   "DRV001",
+	} {
+		if r, _ := examine(t, text); r.Findings[0].Check != check || len(r.Findings[0].Fix) == 0 {
+			t.Errorf("%q: %+v", text, r.Findings)
+		}
+	}
+}
