@@ -258,6 +258,7 @@ func TestThen(t *testing.T) {
 	const asks = "torch.cuda.is_available() returns False"
 	for _, c := range []struct{ text, outcome, check, fix string }{
 		{asks, "2.9.1+cpu None", "PY001", "pip install --force-reinstall torch"},
+		{asks, "-1", "ACC001", "unset CUDA_VISIBLE_DEVICES"},
 		{asks, "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "DRV001", "dkms"},
 		{"CUDA error: no kernel image is available for execution on the device", "name, compute_cap\nNVIDIA GeForce RTX 5090, 12.0", "ARC001", "--gpu 12.0"},
 	} {
