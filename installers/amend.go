@@ -40,6 +40,11 @@ func (b *builder) amend(tool wheelTool) {
 	}
 	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir,
 		Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir}})
+	if b.t.Framed() != "" {
+		run := tool.create(b, exe)
+		run.Argv = slices.Insert(run.Argv, len(run.Argv)-1, "--allow-existing")
+		b.add(running("venv", "put Python "+b.choice.Python+" and the scripts of an environment into it", "its packages stay as they are", run))
+	}
 	if lines := b.t.Restores; len(lines) > 0 {
 		tool.forget(b, exe, b.t.Repair.Fetch)
 		argv := append(tool.again(b, exe, true), "--force-reinstall")

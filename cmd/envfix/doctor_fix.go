@@ -69,7 +69,7 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 
 // small reports whether a plan brings a few packages and leaves all else.
 func small(p *plan.Plan) bool {
-	return p.Target.Repair != nil && len(p.Target.Restores)+len(p.Target.Adds) > 0
+	return p.Target.Repair != nil && p.Target.Amends()
 }
 
 // moves stops `--yes` before torch moves to another minor version, or from CUDA to the CPU:

@@ -126,19 +126,19 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 // else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.plan.target.env)
-	if c.Repair.Rebuild = c.Repair.Rebuild || f.whole; f.whole || len(c.Again) == 0 || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
+	if c.Repair.Rebuild = c.Repair.Rebuild || f.whole; f.whole || len(c.Again) == 0 && c.Repair.Frame == "" || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
 		!project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, err
 	}
 	q, w, err := f.plan.question(ctx)
-	if err != nil {
+	if err != nil || c.Repair.Frame != "" && q.Request.Manager == "pip" { // whose venv leaves a python that leads nowhere
 		return nil, err
 	}
 	here := text.Each(q.Target.Held.Dists, func(d machine.HeldDist) string { return d.Name + "==" + d.Version })
 	q.Target.Restores = xslices.Filter(c.Again, func(spec string) bool { return slices.Contains(here, spec) })
 	q.Target.Adds = xslices.Filter(c.Again, func(spec string) bool { return !slices.Contains(here, spec) })
 	q.Request.Requirements, q.Wish = pep508.Read(q.Target.Adds, "the environment"), f.plan.madeWith()
-	q.Target.Repair = &plan.Repair{Replaces: c.Repair.Replaces, Fetch: c.Repair.Fetch}
+	q.Target.Repair = &plan.Repair{Replaces: c.Repair.Replaces, Fetch: c.Repair.Fetch, Frame: c.Repair.Frame}
 	return q.Amend(w, nil, false)
 }
 

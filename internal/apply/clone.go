@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"envfix/internal/lazy"
 )
 
 // edited is how large a file may be that names the environment's own place: a program's
@@ -39,14 +41,18 @@ func (r *run) clone(ctx context.Context) error {
 			}
 			return errors.Join(err, os.Symlink(target, there))
 		case 0:
-			return cloneFile(path, there, from, to)
+			return cloneFile(path, there, from, to, r.plan.Target.Framed() != "")
 		}
 		return nil
 	})
 }
 
-// cloneFile links a file, or writes it where it names the place or no link can be made.
-func cloneFile(path, there, from, to string) error {
+// elsewhere matches the first line of a program that starts a Python by its place.
+var elsewhere = lazy.Regexp(`\A#!/.*/bin/python[\d.]*\n`)
+
+// cloneFile links a file, or writes it where it names the place or no link can be made. Of an
+// environment that was moved (framed) the programs name the place where it was.
+func cloneFile(path, there, from, to string, framed bool) error {
 	packages := strings.Contains(path, "/site-packages/") && !strings.HasSuffix(path, ".pth")
 	if packages && os.Link(path, there) == nil {
 		return nil
@@ -64,6 +70,9 @@ func cloneFile(path, there, from, to string) error {
 	}
 	if moved := bytes.ReplaceAll(b, []byte(from), []byte(to)); !packages && len(b) <= edited && !bytes.ContainsRune(b, 0) {
 		b = moved
+		if framed && filepath.Dir(path) == from+"/bin" {
+			b = elsewhere().ReplaceAllLiteral(b, []byte("#!"+to+"/bin/python\n"))
+		}
 	}
 	return os.WriteFile(there, b, info.Mode().Perm())
 }

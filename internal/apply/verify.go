@@ -23,7 +23,7 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		return err
 	}
 	from, stands := "", false
-	if r.plan.Target.Amends() && !r.inPlace() {
+	if t := r.plan.Target; t.Amends() && t.Framed() == "" && !r.inPlace() {
 		from, stands = torchStands(r.env.Dir, r.env.path(genPath(r.gen.ID)))
 	}
 	if stands {

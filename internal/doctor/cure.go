@@ -8,6 +8,7 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
@@ -49,7 +50,13 @@ func CureOf(r *Report, patient *read.Case) Cure {
 	c := Cure{First: -1, Repair: &plan.Repair{}}
 	torch, _ := InstalledTorch(patient)
 	whole := true
+	for _, x := range r.Findings {
+		c.Repair.Frame = cmp.Or(c.Repair.Frame, frame(x))
+	}
 	for i, x := range r.Findings {
+		if c.framed(i, x, r.Findings) {
+			continue
+		}
 		w := WayOf(k, x, r.Findings)
 		wants := beside(x, torch)
 		if x.Elsewhere != "" || w == NoWay && (wants == nil || x.Severity < know.Error) {
@@ -67,9 +74,32 @@ func CureOf(r *Report, patient *read.Case) Cure {
 		c.mend(x.Mend, w, wants)
 	}
 	if !whole || len(c.Repair.Fixes) > 0 {
-		c.Again = nil
+		c.Repair.Rebuild = c.Repair.Rebuild || c.Repair.Frame != ""
+		c.Again, c.Repair.Frame = nil, ""
 	}
 	return c
+}
+
+var allowExisting = lazy.Regexp("`uv venv --allow-existing --python ([\\d.]+) [^`]+`")
+
+// frame is the Python that a finding's remedy puts back into the environment; "" it does
+// something else.
+func frame(x Finding) string {
+	m := allowExisting().FindStringSubmatch(strings.Join(x.Fix, " "))
+	if m == nil || x.Elsewhere != "" {
+		return ""
+	}
+	return m[1]
+}
+
+// framed reports whether a finding goes away where the environment's Python and scripts are
+// put back, and keeps the first that does.
+func (c *Cure) framed(i int, x Finding, all []Finding) bool {
+	mends := frame(x) != ""
+	if mends && c.First < 0 {
+		c.First = i
+	}
+	return mends || slices.ContainsFunc(all, func(o Finding) bool { return frame(o) != "" && slices.Contains(o.Explains, x.Check) })
 }
 
 // mend adds what the mending of a finding takes; what installs more builds anew.

@@ -34,3 +34,19 @@ func TestTorchThatWasThere(t *testing.T) {
 		t.Errorf("%s: %s", r.Findings[0].Check, r.Findings[0].Text)
 	}
 }
+
+// A Python that is gone is put back into its environment, whose packages stay; where a file
+// of theirs is broken too, it is built anew.
+func TestPythonPutBack(t *testing.T) {
+	f := healthyFiles()
+	f.Python, f.Base = machine.PythonGone, "/opt/gone/bin"
+	c := patientWith(t, f)
+	r := Examine(know.Embedded(), c)
+	if cure := CureOf(&r, c); cure.Repair.Frame != "3.12" || cure.First != 0 || cure.Anew || cure.Repair.Rebuild {
+		t.Errorf("%+v %+v", cure, cure.Repair)
+	}
+	r.Findings = append(r.Findings, Finding{Check: "PY011", Cause: "torch_duplicate_install", Severity: know.Error, Mend: Mend{Rebuild: true}})
+	if cure := CureOf(&r, c); cure.Repair.Frame != "" || !cure.Repair.Rebuild {
+		t.Errorf("beside broken files: %+v", cure.Repair)
+	}
+}

@@ -170,11 +170,22 @@ type Repair struct {
 	Replaces string   `json:"replaces,omitempty"` // the generation in use, so that no two rebuilds are one plan; "" none
 	Fetch    []string `json:"fetch,omitempty"`    // packages of which the installer's cache may be broken too
 	Fixes    []EnvFix `json:"fixes,omitempty"`    // for its activate script, beyond those that follow from the facts
+	Frame    string   `json:"frame,omitempty"`    // its Python ("3.12") and its scripts are put back, and its packages stay
 }
 
-// Amends reports whether a few packages are added, removed or brought again, and all else
-// stays.
-func (t Target) Amends() bool { return len(t.Adds)+len(t.Removes)+len(t.Restores) > 0 }
+// Framed is the Python that is put back into the environment; "" none is.
+func (t Target) Framed() string {
+	if t.Repair == nil {
+		return ""
+	}
+	return t.Repair.Frame
+}
+
+// Amends reports whether a few packages are added, removed or brought again, or what the
+// environment is without them, and all else stays.
+func (t Target) Amends() bool {
+	return len(t.Adds)+len(t.Removes)+len(t.Restores) > 0 || t.Framed() != ""
+}
 
 // Rebuild reports whether the environment is built anew whatever it holds.
 func (t Target) Rebuild() bool { return t.Repair != nil && t.Repair.Rebuild }

@@ -63,7 +63,8 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 		choice.CUDA = *t.CUDA
 	}
 	q.Machine = w.Tools(q.Machine)
-	if i := slices.IndexFunc(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }); i >= 0 {
+	if choice.Python = q.Target.Framed(); choice.Python != "" {
+	} else if i := slices.IndexFunc(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }); i >= 0 {
 		choice.Python = version.Minor(q.Machine.Pythons[i].Version)
 	}
 	if err := stillNeeded(pep508.EnvironmentOf(facts.Platform.OS, facts.Platform.Arch, choice.Python), q.Target); err != nil {
