@@ -55,6 +55,7 @@ var driverCases = []liveCase{
 		c.Machine.Driver.Evidence, c.Machine.Notes = machine.FromProc, []string{"nvml: library not found"}
 	}, "DRV003", []string{"libnvidia-ml.so.1", "nvidia-utils-"}, true},
 	{"a libcuda of another driver", libcuda("/usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01", "535.183.01", "ld.so.cache"), "DRV004", []string{"535.183.01"}, false},
+	{"a libcuda of an upgrade, before the reboot", libcuda("/usr/lib/x86_64-linux-gnu/libcuda.so.590.48.01", "590.48.01", "ld.so.cache"), "DRV004", []string{"590.48.01", "reboot"}, false},
 	{"a compatibility libcuda that is older", libcuda("/usr/local/cuda/compat/libcuda.so.535.54.03", "535.54.03", "LD_LIBRARY_PATH"), "CTR011", []string{"535.54.03"}, false},
 	{"a compatibility libcuda that is newer, on GeForce", func(c *read.Case) {
 		libcuda("/usr/local/cuda/compat/libcuda.so.999.10.01", "999.10.01", "LD_LIBRARY_PATH")(c)

@@ -91,10 +91,13 @@ func driverStub(e *evidence.Evidence, out *evidence.Findings) {
 			e.Repair().Away(out.Find("DRV008", evidence.Likely, said, e.From.Driver).
 				Says("%s puts the libcuda of driver %s before that of driver %s: %s", l.Via, v, d.Version, l.Path), l)
 		default:
-			out.Find("DRV004", evidence.Likely, said, e.From.Driver).
+			f := out.Find("DRV004", evidence.Likely, said, e.From.Driver).
 				Says("libcuda.so.1 is of driver %s (%s), and the driver at work is %s: CUDA does not start with it", v, l.Path, d.Version).
 				Do("install the driver's packages in one version, "+d.Version.String()+": libcuda.so.1 and libnvidia-ml.so.1 come from two (`sudo apt install --reinstall libnvidia-compute-"+fmt.Sprint(d.Version.Major())+"` on Ubuntu)",
 					"then `sudo ldconfig`; in a container: take the libcuda out of the image, the host's is mounted")
+			if d.Version.Less(v) {
+				f.Do(slices.Insert(f.Fix, 0, "reboot, where an upgrade brought it: the kernel still runs the driver of before")...)
+			}
 		}
 	}
 }
