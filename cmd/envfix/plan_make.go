@@ -225,7 +225,8 @@ func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolve
 func (f planFlags) then(ctx context.Context, m *matrix.Matrix) string {
 	day := f.lastCommit(ctx)
 	since := slices.ContainsFunc(m.Releases, func(r *matrix.Release) bool { return r.Date > day })
-	return say.If(f.target.AsOf == "" && since, day)
+	known := slices.ContainsFunc(m.Releases, func(r *matrix.Release) bool { return r.Date != "" && r.Date <= day }) // else --as-of is refused
+	return say.If(f.target.AsOf == "" && since && known, day)
 }
 
 // lastCommit is the day of the newest commit of the project that is followed; "" it is in
