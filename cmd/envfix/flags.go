@@ -125,9 +125,9 @@ func planOf(c *cli.Context, as mode) (planFlags, error) {
 func sayUnfinished(env string) {
 	_ = apply.Opened(env, func(e *apply.Env) error { // what cannot be read is told where it is needed
 		h, err := e.History()
-		if n := len(h.Events) - 1; err == nil && n >= 0 && h.Events[n].State == "cut off" {
-			fmt.Fprintf(stderr(), "envfix: an apply (%s) began at %s and has not ended: `envfix apply --resume` goes on with it, `--abandon` gives it up\n",
-				ui.Clean(h.Events[n].Note), ui.Clean(h.Events[n].Time))
+		way := map[string]string{"cut off": "`envfix apply --resume` goes on with it, `--abandon` gives it up", "running": "another envfix works on it now"}
+		if n := len(h.Events) - 1; err == nil && n >= 0 && way[h.Events[n].State] != "" {
+			fmt.Fprintf(stderr(), "envfix: an apply (%s) began at %s and has not ended: %s\n", ui.Clean(h.Events[n].Note), ui.Clean(h.Events[n].Time), way[h.Events[n].State])
 		}
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/fail"
 	"envfix/internal/plan"
+	"envfix/internal/system"
 )
 
 // A History is what was done with an environment.
@@ -23,14 +24,14 @@ type Event struct {
 	Time  string `json:"time"`            // it began; RFC 3339, UTC
 	Ended string `json:"ended,omitempty"` // "" where it did not, or at once
 	What  string `json:"what"`            // apply, rollback, collect
-	State string `json:"state"`           // done, failed, waiting, abandoned, cut off
+	State string `json:"state"`           // done, failed, waiting, abandoned, running, cut off
 	Plan  string `json:"plan,omitempty"`
 	Gen   string `json:"generation,omitempty"`
 	Step  string `json:"step,omitempty"` // where it failed or waits
 	Note  string `json:"note,omitempty"`
 }
 
-// History reads the journal; it changes nothing and needs no lock.
+// History reads the journal; it changes nothing and takes no lock.
 func (e *Env) History() (History, error) {
 	h := History{Format: 1, Env: e.Dir, Current: e.Current(), Logs: e.path(logsDir), Events: []Event{}, Generations: []Generation{}}
 	entries, _, _, err := readJournal(e.root)
@@ -38,6 +39,9 @@ func (e *Env) History() (History, error) {
 		return h, err
 	}
 	h.Events = append(h.Events, events(entries, e.Name)...)
+	if n := len(h.Events) - 1; n >= 0 && h.Events[n].State == "cut off" && system.Held(e.root, lockName) {
+		h.Events[n].State = "running"
+	}
 	gens, err := e.generations()
 	h.Generations = append(h.Generations, gens...)
 	return h, Wrap(err)

@@ -46,6 +46,16 @@ func TestHistory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, journalName), append(cut, line...), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	_, end, err := e.begin() // and as it is while another envfix works on it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := e.History(); err != nil || h.Events[len(h.Events)-1].State != "running" {
+		t.Errorf("under the lock: %+v, %v", h.Events, err)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
 	h, err := e.History()
 	if err != nil {
 		t.Fatal(err)

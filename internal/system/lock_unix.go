@@ -81,6 +81,20 @@ func TryLock(root *os.Root, name string) (*Lock, error) {
 	return l, nil
 }
 
+// Held reports whether a process holds the lock file name below root, which stays as it is.
+func Held(root *os.Root, name string) bool {
+	if text, err := root.ReadFile(name + ".lease"); err == nil {
+		_, dead := left(text)
+		return !dead
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
 func writeAt(f *os.File, s string) error {
 	_, err := f.WriteAt([]byte(s), 0)
 	return err

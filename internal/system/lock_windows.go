@@ -39,6 +39,17 @@ func TryLock(root *os.Root, name string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
+// Held reports whether a process holds the lock file name below root, which stays as it is.
+func Held(root *os.Root, name string) bool {
+	f, err := root.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
+	return errors.Is(err, windows.ERROR_LOCK_VIOLATION)
+}
+
 // Release gives the lock back.
 func (l *Lock) Release() error { return l.f.Close() }
 
