@@ -56,9 +56,12 @@ func (f *machineFlags) remember(h machine.Machine) *machineFlags {
 		f.words.Here = here
 		return f
 	}
-	if w := apply.WishOf(dir); w != nil && w.Machine != nil && slices.Equal(w.Machine.Here, here) {
-		f.words, f.made = *w.Machine, true
-		f.words.OS, f.words.Arch = "", "" // which are those of here, as apply saw to
+	if w := apply.WishOf(dir); w != nil && w.Machine != nil && len(w.Machine.GPUs) > 0 && slices.Equal(w.Machine.Here, here) {
+		words := *w.Machine
+		words.OS, words.Arch = "", ""                                      // which are those of here, as apply saw to
+		if words.Override(&machine.Machine{Platform: h.Platform}) == nil { // else envfix did not write them
+			f.words, f.made = words, true
+		}
 	}
 	return f
 }
