@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -226,7 +227,7 @@ func (e *Env) mark(g Generation) error {
 func (e *Env) wishes(w *plan.Wish) error {
 	gens, err := e.generations()
 	i := slices.IndexFunc(gens, func(g Generation) bool { return g.ID == e.Current() })
-	if i < 0 || err != nil || slices.Equal(gens[i].Wish.Words(), w.Words()) {
+	if i < 0 || err != nil || w != nil && w.Remembered || reflect.DeepEqual(gens[i].Wish, w) {
 		return err
 	}
 	gens[i].Wish = w
