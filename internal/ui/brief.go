@@ -44,16 +44,18 @@ func (v *view) brief(p *plan.Plan) {
 			v.row("shell", envFix(f))
 		}
 	}
-	shown := stopsFirst(p.Warnings, p.Decision == resolver.InstallCPU)
-	if n := len(shown) - shownWarnings; n > 1 {
-		shown = append(slices.Clone(shown[:shownWarnings]), fmt.Sprintf("%d more (`-v` shows them)", n))
-	}
-	v.warnings(shown)
+	v.warnings(fewWarnings(p, "%d more (`-v` shows them)"))
 	v.fullSteps(p)
 	if p.Decision != resolver.Install && p.Decision != resolver.InstallCPU && len(p.Nearest)+len(p.Alternatives) > 0 {
 		v.line("")
 		v.b.WriteString(OtherAnswers(p.Nearest, p.Alternatives, v.Style))
 	}
+}
+
+// fewWarnings are those that matter most, and in the form that more has how many others there are.
+func fewWarnings(p *plan.Plan, more string) []string {
+	shown := stopsFirst(p.Warnings, p.Decision == resolver.InstallCPU)
+	return say.Few(shown, shownWarnings+say.Either(len(shown) == shownWarnings+1, 1, 0), more)
 }
 
 // stops are words of what keeps a project from being installed, or from computing, until

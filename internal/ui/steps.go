@@ -311,7 +311,7 @@ func Refusal(p *plan.Plan) (text string, details, hints []string) {
 	for _, r := range p.Reasons {
 		details = append(details, r.Rule+strings.Repeat(" ", width-columns(r.Rule)+2)+r.Text)
 	}
-	details = append(append(details, say.All(asksTorch(p))...), p.Warnings...)
+	details = slices.Concat(details, say.All(asksTorch(p)), fewWarnings(p, "%d more (`envfix plan --json` has them)"))
 	for _, n := range p.Nearest {
 		another := n.Change == "torch "+n.Torch
 		hints = append(hints, n.Change+say.Either(another, " fits, ", ": then ")+gives(n))
