@@ -68,6 +68,10 @@ func applyRounds(c *cli.Context) error {
 	if did, err := asInvoker(); did {
 		return err
 	}
+	dry := c.Bool("dry-run")
+	if does := firstSet(c, "abandon", "json"); dry && does != "" {
+		return fail.Wrong("`--"+does+"` is about what is done, and a dry run does nothing", "`envfix plan --json` prints the plan")
+	}
 	if c.Bool("abandon") {
 		return abandon(placeOf(c).ForPlan().Dir)
 	}
@@ -75,10 +79,7 @@ func applyRounds(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		if f.json {
-			return fail.Wrong("`--json` prints what was done, and a dry run does nothing", "`envfix plan --json` prints the plan")
-		}
+	if dry {
 		p, _, err := f.plan(c.Context)
 		if err != nil || p == nil {
 			return err
