@@ -123,7 +123,7 @@ func (c *keeper) sort(out *plan.Keep) {
 			}
 		case slices.Contains(resolver.Companions(), d.Name):
 			c.leaves[d.Name] = dropped{why: "none goes with torch " + c.b.choice.Torch}
-		case c.asked(d.Name):
+		case pep508.Asks(c.b.r.Requirements, d.Name):
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
 		case torchsLibrary(d.Name):
 			goes := !brings(c.b.choice, d.Name)

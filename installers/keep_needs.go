@@ -51,7 +51,7 @@ func (c *keeper) unmet(d machine.HeldDist, q pep508.Requirement) dropped {
 		c.want = xslices.Add(c.want, q.Name)
 	case leaves:
 		return dropped{why: fmt.Sprintf("%s, which cannot stay", needs), again: gone.again && c.mayAsk(d)}
-	case c.asked(q.Name):
+	case pep508.Asks(c.b.r.Requirements, q.Name):
 		return c.changed(d, q, c.askedVersion(q.Name))
 	case torchsLibrary(q.Name):
 		return c.ofTorch(d, q)
@@ -99,10 +99,6 @@ func (c *keeper) changed(d machine.HeldDist, q pep508.Requirement, to string) dr
 
 func (c *keeper) complain(d machine.HeldDist, q pep508.Requirement, text string) {
 	c.known = append(c.known, plan.Complaint{Package: d.Name, Needs: q.Name, Text: d.Name + " " + d.Version + " " + text})
-}
-
-func (c *keeper) asked(name string) bool {
-	return slices.ContainsFunc(c.b.r.Requirements, func(q pep508.Requirement) bool { return q.Name == name })
 }
 
 // askedVersion is the exact version that was asked for, "" where it was not exact.

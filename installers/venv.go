@@ -299,11 +299,11 @@ func (b *builder) requirements() (first, pins, rest []string) {
 // asked adds to the rest what was asked for and is not placed.
 func (b *builder) asked(rest []string, placed map[string]bool) []string {
 	for _, name := range slices.Sorted(maps.Keys(b.choice.Ask)) { // a framework that what was asked for brings
-		if !slices.ContainsFunc(b.r.Requirements, func(q pep508.Requirement) bool { return q.Name == name }) {
+		if !pep508.Asks(b.r.Requirements, name) {
 			rest = append(rest, b.choice.Ask[name])
 		}
 	}
-	if b.t.WithPip && !asksPip(b.r) {
+	if b.t.WithPip && !pep508.Asks(b.r.Requirements, "pip") {
 		rest = append(rest, "pip")
 	}
 	for _, q := range b.r.Requirements { // several may speak of one package
@@ -316,10 +316,6 @@ func (b *builder) asked(rest []string, placed map[string]bool) []string {
 		}
 	}
 	return rest
-}
-
-func asksPip(r resolver.Request) bool {
-	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == "pip" })
 }
 
 func rank(name string) int {

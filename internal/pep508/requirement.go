@@ -85,6 +85,11 @@ func Parse(written, from string) (Requirement, error) {
 	return r, r.parseSpec(rest)
 }
 
+// Asks reports whether a package is among requirements.
+func Asks(list []Requirement, name string) bool {
+	return slices.ContainsFunc(list, func(q Requirement) bool { return q.Name == machine.NormalName(name) })
+}
+
 // Read are the requirements that lines are; what is none is left out.
 func Read(lines []string, from string) (out []Requirement) {
 	for _, line := range lines {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"envfix/internal/pep508"
 	"envfix/internal/version"
 	"envfix/resolver"
 )
@@ -67,7 +68,7 @@ func TestPlainly(t *testing.T) {
 	l.Framework = func(name string) bool { return name == "frame" }
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
 		c := *all(r)
-		if asksFor(r, "frame") {
+		if pep508.Asks(r.Requirements, "frame") {
 			c.Ask = map[string]string{"frame": "frame>=2"}
 		}
 		return &c
@@ -91,7 +92,7 @@ func TestAddedPlainly(t *testing.T) {
 	l.Plain = []string{"frame"}
 	all := l.Resolve
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		if asksFor(r, "frame") {
+		if pep508.Asks(r.Requirements, "frame") {
 			t.Error("the matrix is asked of it")
 		}
 		return all(r)
@@ -111,7 +112,7 @@ func TestBroughtLinked(t *testing.T) {
 	l.Linked = func(name string) bool { return name == "kernels" }
 	all, asked := l.Resolve, false
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		asked = asked || asksFor(r, "kernels")
+		asked = asked || pep508.Asks(r.Requirements, "kernels")
 		return all(r)
 	}
 	if a := propose(t, l, request(t, "torch", "trainer")); !asked || a.Versions["kernels"] != "1.0" || len(a.Brought) != 1 {
@@ -132,7 +133,7 @@ func TestBroughtVersion(t *testing.T) {
 	all, oldest := l.Resolve, "1"
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
 		c := *all(r)
-		if asksFor(r, "kernels") {
+		if pep508.Asks(r.Requirements, "kernels") {
 			c.Packages = maps.Clone(c.Packages)
 			for _, v := range []string{"2.0", "1.0"} {
 				at, _ := version.ParsePython(v)
@@ -165,7 +166,7 @@ func TestIdle(t *testing.T) {
 	l.Framework = func(name string) bool { return name == "kernels" || name == "trainer" }
 	all := l.Resolve
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		if asksFor(r, "kernels") {
+		if pep508.Asks(r.Requirements, "kernels") {
 			return nil
 		}
 		return all(r)

@@ -25,7 +25,7 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 	defer func() { l.Limits, l.calls, l.left = own, 0, l.left+rest }()
 	others := xslices.Filter(l.Locked, func(q pep508.Requirement) bool { return !family(q.Name) && !ofBuild(q.Name) })
 	l.Limits = slices.Concat(l.Limits, others)
-	asked := xslices.Filter(others, func(q pep508.Requirement) bool { return asksFor(r, q.Name) })
+	asked := xslices.Filter(others, func(q pep508.Requirement) bool { return pep508.Asks(r.Requirements, q.Name) })
 	narrow := r
 	narrow.Requirements = slices.Clone(r.Requirements)
 	for i, q := range narrow.Requirements {

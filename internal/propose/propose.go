@@ -319,7 +319,7 @@ func (l *Loop) clear(ctx context.Context, a *Answer, r resolver.Request, no *ref
 	moved := len(own) < len(l.Limits)
 	l.Limits = own
 	for _, name := range no.missing() {
-		if !slices.Contains(a.Aside, name) && asksFor(r, name) && !byHand(r, name) {
+		if !slices.Contains(a.Aside, name) && pep508.Asks(r.Requirements, name) && !byHand(r, name) {
 			a.Aside = append(a.Aside, name)
 			a.say("set aside: %s is not on the index", name)
 			moved = true
@@ -335,7 +335,7 @@ func (l *Loop) learn(r resolver.Request, no *refusal) {
 	for _, name := range no.unusable() {
 		spec, ok := no.versions(name)
 		known := slices.ContainsFunc(l.bound, func(q pep508.Requirement) bool { return q.Name == name })
-		if ok && !known && !asksFor(r, name) {
+		if ok && !known && !pep508.Asks(r.Requirements, name) {
 			l.bound = append(l.bound, pep508.Requirement{Name: name, Spec: spec, Text: name + spec.String()})
 		}
 	}
@@ -372,7 +372,7 @@ func (l *Loop) build(ctx context.Context, a *Answer, r resolver.Request, names [
 	for _, s := range found {
 		a.Build = append(a.Build, *s)
 		l.heed(a, r, s)
-		if asksFor(r, s.Name) && !slices.Contains(a.Plain, s.Name) && !(byHand(r, s.Name) && l.Framework(s.Name)) {
+		if pep508.Asks(r.Requirements, s.Name) && !slices.Contains(a.Plain, s.Name) && !(byHand(r, s.Name) && l.Framework(s.Name)) {
 			a.Plain = append(a.Plain, s.Name)
 		}
 	}

@@ -179,7 +179,7 @@ func TestBuiltIsNoReasonBesideAnother(t *testing.T) {
 	all := l.Resolve
 	l.Wheels, l.Later = func(name string) bool { return name == "kernels" }, func(name string) bool { return name == "later" }
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		if asksFor(r, "kernels") || asksFor(r, "later") {
+		if pep508.Asks(r.Requirements, "kernels") || pep508.Asks(r.Requirements, "later") {
 			return nil
 		}
 		return all(r)
@@ -200,7 +200,7 @@ func TestWhatWorksInPart(t *testing.T) {
 	l := asks(t, f)
 	matrix := l.Resolve
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		if asksFor(r, "partly") {
+		if pep508.Asks(r.Requirements, "partly") {
 			return nil
 		}
 		return matrix(r)
@@ -219,7 +219,7 @@ func TestLibrariesForAGPUThatIsNotHere(t *testing.T) {
 	l := asks(t, f)
 	matrix := l.Resolve
 	l.Resolve = func(r resolver.Request) *resolver.Choice {
-		if asksFor(r, "jax") {
+		if pep508.Asks(r.Requirements, "jax") {
 			return nil
 		}
 		return matrix(r)

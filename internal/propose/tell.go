@@ -31,7 +31,7 @@ func (a *Answer) asked(r resolver.Request, c *resolver.Choice, chosen map[string
 		}
 	}
 	for _, name := range a.Plain {
-		if ask := c.Ask[name]; ask != "" && !asksFor(r, name) { // what packages of the request bring, and the matrix asks for
+		if ask := c.Ask[name]; ask != "" && !pep508.Asks(r.Requirements, name) { // what packages of the request bring, and the matrix asks for
 			lines = append(lines, ask)
 		}
 	}

@@ -28,7 +28,7 @@ func (l *Loop) brings(a *Answer, r resolver.Request, c *resolver.Choice, version
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		has := r
 		has.Requirements = slices.Concat(r.Requirements, a.others(a.Brought))
-		if chosen(c, name, versions[name], held && !asksFor(r, name)) || asksFor(has, name) || slices.Contains(a.Plain, name) ||
+		if chosen(c, name, versions[name], held && !pep508.Asks(r.Requirements, name)) || pep508.Asks(has.Requirements, name) || slices.Contains(a.Plain, name) ||
 			!family(name) && !l.Framework(name) && !l.Linked(name) {
 			continue
 		}
@@ -53,7 +53,7 @@ func (l *Loop) idle(a *Answer, r resolver.Request) {
 	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
 		alone := r
 		alone.Requirements, alone.Python = pep508.Read([]string{name}, resolver.OfOthers), a.Python
-		if l.Framework(name) && !asksFor(r, name) && !slices.Contains(a.Plain, name) && l.Resolve(alone) == nil {
+		if l.Framework(name) && !pep508.Asks(r.Requirements, name) && !slices.Contains(a.Plain, name) && l.Resolve(alone) == nil {
 			a.Brought = append(a.Brought, name)
 		}
 	}
@@ -160,7 +160,7 @@ func (l *Loop) plainly(a *Answer, r resolver.Request, c *resolver.Choice, no *re
 			continue
 		}
 		a.Plain = xslices.Add(a.Plain, q.Name)
-		if ask.Name != q.Name && asksFor(r, ask.Name) { // its build for the GPU is asked for beside it
+		if ask.Name != q.Name && pep508.Asks(r.Requirements, ask.Name) { // its build for the GPU is asked for beside it
 			a.Plain = slices.DeleteFunc(a.Plain, func(name string) bool { return name == ask.Name })
 			return true
 		}
@@ -190,10 +190,6 @@ func (l *Loop) past(ctx context.Context, a *Answer, c *resolver.Choice) bool {
 		}
 	}
 	return len(a.Limits) > before
-}
-
-func asksFor(r resolver.Request, name string) bool {
-	return slices.ContainsFunc(r.Requirements, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
 }
 
 // byHand reports whether a package was asked for by its name, and not by a file.

@@ -39,7 +39,7 @@ func (p *Project) Untaken() (said []string) {
 		}
 	}
 	for _, k := range places {
-		file := strings.HasPrefix(k.Where, "https://") && asked(p.Requirements, k.Package)
+		file := strings.HasPrefix(k.Where, "https://") && pep508.Asks(p.Requirements, k.Package)
 		if strings.Contains(k.Where, "://") && !k.Local() && !ofGit(k.Where) && !file {
 			said = append(said, fmt.Sprintf("%s: %q is of no index: a lock installs it from there, a plan does not (`python -m pip install` in the environment does), and what it needs was not read",
 				k.From, k.Where))
@@ -140,7 +140,7 @@ func (d *document) places(p *Project, name string) {
 			where, known := placeOf(m)
 			group := str(m["extra"]) + str(m["group"])
 			switch {
-			case str(m["index"]) != "" || where != "" && !asked(p.Requirements, n):
+			case str(m["index"]) != "" || where != "" && !pep508.Asks(p.Requirements, n):
 				continue
 			case m["workspace"] == true:
 				p.Places = append(p.Places, Place{Package: machine.NormalName(n), Dir: path.Dir(name), Marker: str(m["marker"]), From: at})
@@ -153,10 +153,6 @@ func (d *document) places(p *Project, name string) {
 			}
 		}
 	}
-}
-
-func asked(list []pep508.Requirement, name string) bool {
-	return slices.ContainsFunc(list, func(q pep508.Requirement) bool { return q.Name == machine.NormalName(name) })
 }
 
 // placeOf is the place of one source as a line of a requirements file writes it.

@@ -278,10 +278,10 @@ func versionOf(v any) string {
 }
 
 // Asks reports whether a package is among the requirements.
-func (p *Project) Asks(name string) bool { return asked(p.Requirements, name) }
+func (p *Project) Asks(name string) bool { return pep508.Asks(p.Requirements, name) }
 
 // Lists reports whether a package is among the requirements, or comes below them.
-func (p *Project) Lists(name string) bool { return p.Asks(name) || asked(p.Below, name) }
+func (p *Project) Lists(name string) bool { return p.Asks(name) || pep508.Asks(p.Below, name) }
 
 // MinorPython is a demand on Python by the minor releases that packages are made for:
 // ==3.7.13 of one patch release becomes ==3.7.*.

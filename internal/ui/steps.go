@@ -334,12 +334,9 @@ func asksTorch(p *plan.Plan) string {
 // besideWhat names the packages without which there is an answer: the build is there, and
 // what stands in its way is one of those that were asked for beside it.
 func besideWhat(p *plan.Plan) []string {
-	asked := func(name string) bool {
-		return slices.ContainsFunc(p.Basis.Request.Requirements, func(r pep508.Requirement) bool { return r.Name == name })
-	}
 	for _, n := range p.Nearest {
 		names := strings.Split(strings.TrimPrefix(n.Change, "without "), ", ")
-		if slices.IndexFunc(names, func(name string) bool { return !asked(name) }) < 0 {
+		if slices.IndexFunc(names, func(name string) bool { return !pep508.Asks(p.Basis.Request.Requirements, name) }) < 0 {
 			return names
 		}
 	}
