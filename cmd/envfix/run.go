@@ -60,9 +60,6 @@ func runFlagsOf(c *cli.Context) (f runFlags, err error) {
 
 // check refuses what does not go together.
 func (f runFlags) check() error {
-	if err := checkTry(f.try); err != nil {
-		return err
-	}
 	switch {
 	case f.price < 0 || f.price > 1e6 || f.price != f.price:
 		return fail.Wrong("--price is what one GPU costs an hour, such as 2.50")
@@ -77,7 +74,7 @@ func (f runFlags) check() error {
 	case f.noProbe && (f.try != "" || f.deep):
 		return fail.Wrong("--try and --deep need the probe, which --no-probe turns off")
 	}
-	return nil
+	return checkTry(f.try)
 }
 
 func runAction(c *cli.Context) error {

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -63,10 +64,8 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 		choice.CUDA = *t.CUDA
 	}
 	q.Machine = w.Tools(q.Machine)
-	if choice.Python = q.Target.Framed(); choice.Python != "" {
-	} else if i := slices.IndexFunc(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" }); i >= 0 {
-		choice.Python = version.Minor(q.Machine.Pythons[i].Version)
-	}
+	here, _ := xslices.Find(q.Machine.Pythons, func(p machine.Python) bool { return p.Active && p.Source == "venv" })
+	choice.Python = cmp.Or(q.Target.Framed(), version.Minor(here.Version))
 	if err := stillNeeded(pep508.EnvironmentOf(facts.Platform.OS, facts.Platform.Arch, choice.Python), q.Target); err != nil {
 		return nil, err
 	}

@@ -145,15 +145,17 @@ func FirstWish(dir string) string {
 	for _, name := range candidates(dir) {
 		p, err := Read(filepath.Join(dir, name))
 		switch {
-		case err == nil && p.Silent, err == nil && name == "setup.cfg" && len(p.Requirements) == 0:
-		case err == nil && asksNothing(p):
+		case err != nil:
+			first = cmp.Or(first, name) // what is wrong with it is said where it is read
+		case p.Silent, name == "setup.cfg" && len(p.Requirements) == 0:
+		case asksNothing(p):
 			silent = cmp.Or(silent, name)
-		case err == nil && p.Asks("torch") && documents.names(name):
+		case p.Asks("torch") && documents.names(name):
 			return name
-		case err == nil && p.Asks("torch") && !(isEnvironment(name) && documents.names(wishFiles[0])):
+		case p.Asks("torch") && !(isEnvironment(name) && documents.names(wishFiles[0])):
 			torch = cmp.Or(torch, name)
-		case first == "":
-			first = name // what is wrong with it is said where it is read
+		default:
+			first = cmp.Or(first, name)
 		}
 	}
 	return cmp.Or(torch, first, silent)

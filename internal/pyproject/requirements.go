@@ -148,9 +148,7 @@ func (f *lines) line(s, at, name string, constraint bool, depth int) error {
 	}
 	if builtAway(q.URL) {
 		f.away = append(f.away, q.Name)
-		if q, err = pep508.Parse(q.Name, at); err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
+		q = pep508.Requirement{Name: q.Name, Text: q.Name, From: at}
 	}
 	if constraint {
 		f.limits[q.Name] = q
