@@ -62,13 +62,10 @@ func (s Style) Looked(h machine.Machine) string {
 	v.row("torch", installedTorch(h))
 	v.line("")
 	has := h.Has("torch") != nil
-	switch login := h.Platform.Environment == machine.HPCLogin && len(h.GPUs) == 0; {
-	case login && !has:
+	switch {
+	case h.Platform.Environment == machine.HPCLogin && len(h.GPUs) == 0:
 		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+h.InJob("envfix doctor")+" looks there, "+
-			"`envfix plan --gpu NAME --driver VERSION` plans for them from here")
-	case login:
-		v.row("next", "this is a cluster's login node, and the GPUs are in other nodes: "+h.InJob("envfix doctor")+" looks there, "+
-			h.InJob("envfix verify")+" proves that torch computes")
+			say.Either(has, h.InJob("envfix verify")+" proves that torch computes", "`envfix plan --gpu NAME --driver VERSION` plans for them from here"))
 	case has:
 		v.row("next", "`envfix verify` proves that torch computes")
 	default:
