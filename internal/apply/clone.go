@@ -53,7 +53,7 @@ var elsewhere = lazy.Regexp(`\A#!/.*/bin/python[\d.]*\n`)
 // cloneFile links a file, or writes it where it names the place or no link can be made. Of an
 // environment that was moved (framed) the programs name the place where it was.
 func cloneFile(path, there, from, to string, framed bool) error {
-	packages := strings.Contains(path, "/site-packages/") && !strings.HasSuffix(path, ".pth")
+	packages := strings.Contains(filepath.Dir(path), "/site-packages/") // what lies beside them uv writes to in place: _virtualenv.py
 	if packages && os.Link(path, there) == nil {
 		return nil
 	}
