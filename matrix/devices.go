@@ -136,19 +136,20 @@ func (t *DeviceTable) LookupPCI(id, subsystem string) (Device, bool) {
 	if len(id) != 9 || strings.ContainsAny(id, "\t\n") {
 		return Device{}, false
 	}
+	begins := "\n" + id + "\t"
 	if strings.HasPrefix(id, "8086:") {
-		return t.lookupIntel(id)
+		begins = "\nintel\t" + id + "\t"
 	}
 	var found Device
 	best := 0 // 1: any row of the device, 2: the one without a subsystem, 3: this subsystem
 	for rest := t.text; ; {
-		i := strings.Index(rest, "\n"+id+"\t")
+		i := strings.Index(rest, begins)
 		if i < 0 {
 			break
 		}
 		rest = rest[i+1:]
 		row, _, _ := strings.Cut(rest, "\n")
-		d, ok := t.idRow(row)
+		d, ok := t.device(strings.Split(row, "\t"), modelRows)
 		if !ok {
 			continue
 		}
@@ -166,25 +167,40 @@ func (t *DeviceTable) LookupPCI(id, subsystem string) (Device, bool) {
 	return found, best > 0
 }
 
-func (t *DeviceTable) lookupIntel(id string) (Device, bool) {
-	_, rest, ok := strings.Cut(t.text, "\nintel\t"+id+"\t")
-	if !ok {
-		return Device{}, false
-	}
-	row, _, _ := strings.Cut(rest, "\n")
-	return t.intelRow(strings.Split("intel\t"+id+"\t"+row, "\t"))
-}
+// The columns of the rows of models by what they begin with, in devices.tsv and in names.tsv.
+var (
+	modelRows = map[string]int{"10de": 7, "name": 6, "intel": 5, "amd": 3}
+	namedRows = map[string]int{"intel": 3, "amd": 4}
+)
 
-// idRow reads "10de:1db5 TAB subsystem TAB chip TAB module TAB line TAB known TAB name".
-func (t *DeviceTable) idRow(row string) (Device, bool) { return t.idFields(strings.Split(row, "\t")) }
-
-func (t *DeviceTable) idFields(f []string) (Device, bool) {
-	if len(f) != 7 {
-		return Device{}, false
+// device reads the row of a model, such as
+// "10de:1db5 TAB subsystem TAB chip TAB module TAB line TAB known TAB name".
+func (t *DeviceTable) device(f []string, columns map[string]int) (d Device, ok bool) {
+	kind := f[0]
+	if len(kind) == len("10de:1db5") {
+		kind, _, _ = strings.Cut(kind, ":")
 	}
-	d, ok := t.chips[f[2]]
-	d.PCI, d.Subsystem, d.Name, d.Line = f[0], f[1], f[6], productLines[f[4]]
-	d.Modules, d.Unlisted = flavours[f[3]], f[5] == "p"
+	if len(f) != columns[kind] {
+		return d, false
+	}
+	switch kind {
+	case "10de":
+		d, ok = t.chips[f[2]]
+		d.PCI, d.Subsystem, d.Name, d.Line = f[0], f[1], f[6], productLines[f[4]]
+		d.Modules, d.Unlisted = flavours[f[3]], f[5] == "p"
+	case "name":
+		d, ok = t.chips[f[1]]
+		d.Name, d.Line, d.Modules = f[5], productLines[f[3]], flavours[f[2]]
+	case "amd":
+		return Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]}, true
+	case "intel":
+		pci, f := "", f[1:]
+		if len(f) == 4 {
+			pci, f = f[0], f[1:]
+		}
+		d, ok = t.xpu[f[0]]
+		d.PCI, d.Name = pci, f[len(f)-1]
+	}
 	return d, ok
 }
 
@@ -193,12 +209,3 @@ var (
 	flavours     = map[string][]string{"o": {"open"}, "b": {"open", "proprietary"}, "p": {"proprietary"}}
 	productLines = map[string]string{"g": "geforce", "w": "workstation", "d": "data center", "c": "cmp, grid, drive", "j": "jetson", "s": "spark"}
 )
-
-func (t *DeviceTable) intelRow(f []string) (Device, bool) {
-	if len(f) != 5 {
-		return Device{}, false
-	}
-	d, ok := t.xpu[f[2]]
-	d.PCI, d.Name = f[1], f[4]
-	return d, ok
-}

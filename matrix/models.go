@@ -26,22 +26,16 @@ func keyWord(words []string) string {
 func (t *DeviceTable) models(word string) []modelName {
 	m := &modelReader{table: t, seen: map[modelKey]bool{}}
 	for row := range rowsWith(t.text, t.lower, word) {
-		m.row(strings.Split(row, "\t"))
+		m.row(strings.Split(row, "\t"), modelRows)
 	}
 	for row := range rowsWith(t.names, t.lnames, word) {
 		f := strings.Split(row, "\t")
-		switch {
-		case f[0] == "amd" && len(f) == 4:
-			m.add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
-		case f[0] == "intel" && len(f) == 3:
-			d := t.xpu[f[1]]
-			d.Name = f[2]
-			m.add(d.Name, d)
-		case f[0] == "alias" && len(f) == 3:
+		m.row(f, namedRows)
+		if f[0] == "alias" && len(f) == 3 {
 			target := nameWords(f[2])
 			other := &modelReader{table: t, seen: map[modelKey]bool{}}
 			for row := range rowsWith(t.text, t.lower, keyWord(target)) {
-				other.row(strings.Split(row, "\t"))
+				other.row(strings.Split(row, "\t"), modelRows)
 			}
 			for _, d := range find(other.names, target, sameWords) {
 				m.add(f[1], d)
@@ -108,22 +102,11 @@ func (m *modelReader) add(name string, d Device) {
 	}
 }
 
-func (m *modelReader) row(f []string) {
-	switch {
-	case f[0] == "name" && len(f) == 6:
-		d := m.table.chips[f[1]]
-		d.Name, d.Line, d.Modules = f[5], productLines[f[3]], flavours[f[2]]
-		m.add(d.Name, d)
-	case f[0] == "intel":
-		if d, ok := m.table.intelRow(f); ok {
-			m.add(d.Name, d)
-		}
-	case f[0] == "amd" && len(f) == 3:
-		m.add(f[2], Device{Vendor: machine.AMD, Name: f[2], GFX: f[1]})
-	case strings.HasPrefix(f[0], "10de:"):
-		if d, ok := m.table.idFields(f); ok {
+func (m *modelReader) row(f []string, columns map[string]int) {
+	if d, ok := m.table.device(f, columns); ok {
+		if d.Vendor == machine.NVIDIA { // each of many boards: the name is what they share
 			d.PCI, d.Subsystem = "", ""
-			m.add(d.Name, d)
 		}
+		m.add(d.Name, d)
 	}
 }

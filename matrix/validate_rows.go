@@ -134,9 +134,7 @@ func checkDevices(fsys fs.FS, m *Matrix) []Fault {
 // nameFault says what is wrong with a row of the table of names, or "".
 func (t *DeviceTable) nameFault(row string) string {
 	f := strings.Split(row, "\t")
-	if ok := map[string]bool{
-		"alias": len(f) == 3, "amd": len(f) == 4, "intel": len(f) == 3 && t.xpu[f[1]].Chip != "",
-	}[f[0]]; !ok && !strings.HasPrefix(row, "#") {
+	if _, ok := t.device(f, namedRows); !ok && (f[0] != "alias" || len(f) != 3) && !strings.HasPrefix(row, "#") {
 		return fmt.Sprintf("%q is not a row of this table", text.Cut(row, 60))
 	}
 	if f[0] == "alias" && len(t.LookupName(f[2])) == 0 {
@@ -148,24 +146,10 @@ func (t *DeviceTable) nameFault(row string) string {
 // rowFault says what is wrong with a row of the device table, or "".
 func (t *DeviceTable) rowFault(row string, seen map[string]bool) string {
 	f := strings.Split(row, "\t")
-	ok := true
-	switch {
-	case strings.HasPrefix(row, "#"), f[0] == "chip", f[0] == "xpu": // read by LoadDevices
+	if strings.HasPrefix(row, "#") || f[0] == "chip" || f[0] == "xpu" { // read by LoadDevices
 		return ""
-	case f[0] == "name":
-		ok = len(f) == 6
-		if ok {
-			_, ok = t.chips[f[1]]
-		}
-	case f[0] == "intel":
-		_, ok = t.intelRow(f)
-	case f[0] == "amd":
-		ok = len(f) == 3
-	default:
-		_, ok = t.idRow(row)
-		ok = ok && len(f[0]) == 9 && strings.HasPrefix(f[0], "10de:")
 	}
-	if !ok {
+	if _, ok := t.device(f, modelRows); !ok {
 		return fmt.Sprintf("%q is not a row of this table", text.Cut(row, 60))
 	}
 	if key := strings.Join(f[:min(3, len(f))], "\t"); f[0] != "name" && seen[key] {
