@@ -48,3 +48,31 @@ func TestWhatSpeaksAgainst(t *testing.T) {
 		}
 	}
 }
+
+// A wheel without CUDA is not taken for a GPU where others of the package have it, on another
+// system or in another place; it is where a CPU build was asked for, and where it is whole.
+func TestBareWheelForGPU(t *testing.T) {
+	for _, c := range []struct {
+		os, arch, python, build, want string
+		wish                          []string
+	}{
+		{"windows", "x86_64", "3.11", "cu118", "xformers 0.0.31 computes on the CPU alone", []string{"xformers==0.0.31"}},
+		{"linux", "x86_64", "3.10", "cu118", "dgl 2.1.0 computes on the CPU alone", []string{"torch==2.2.1", "dgl"}},
+		{"linux", "x86_64", "3.10", "", "dgl 2.1.0 computes on the CPU alone", []string{"dgl"}},
+		{"linux", "x86_64", "3.10", "cpu", "", []string{"torch==2.2.1", "dgl"}},
+		{"windows", "x86_64", "3.11", "", "", []string{"torch==2.8.0", "torchcodec==0.7.0"}},
+	} {
+		h := drawn{os: c.os, arch: c.arch, glibc: "2.36", gpus: []string{"8.6"}, driver: "570.133.07"}.machine()
+		res, err := Resolve(matrix.Embedded(), h, Request{Python: c.python, Build: c.build, Requirements: parsed(t, c.wish...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, r := range res.Reasons {
+			said = append(said, r.Text)
+		}
+		if (res.Choice != nil) != (c.want == "") || !strings.Contains(strings.Join(said, "; "), c.want) {
+			t.Errorf("%v: %v %v", c.wish, res.Choice, said)
+		}
+	}
+}

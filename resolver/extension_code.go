@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/pep508"
 	"envfix/internal/xslices"
 	"envfix/matrix"
 )
@@ -33,6 +34,25 @@ func (q packages) whatCode(e *matrix.Extension) code {
 	})
 	c.rows = append(c.rows, xslices.Filter([]*matrix.Extension{newer, older}, func(o *matrix.Extension) bool { return o != nil })...)
 	return c
+}
+
+// bare reports whether a wheel was read, links no CUDA and holds no code for a GPU, nor has
+// any compiled at its first use.
+func (q packages) bare(e *matrix.Extension) bool {
+	return e.Proof == matrix.ByWheel && e.OS != "" && len(e.TorchLabels)+len(e.Needs) == 0 && !strings.Contains(e.Note, "JIT") &&
+		q.codeOf(e).cuda == "" && len(q.codeOf(e).rows) == 0
+}
+
+// forGPUsApart reports whether a bare wheel stands beside others with CUDA that were meant:
+// those of another place, or of another release or system where what lacks CUDA shows when
+// it is called, unless nobody asked for it. What would show at its import is whole without it, as a decoder of videos.
+func (q packages) forGPUsApart(r pep508.Requirement, e *matrix.Extension) bool {
+	ofCUDA := func(o *matrix.Extension) bool { return o.CUDA != "" }
+	placed := func(o matrix.Elsewhere) bool {
+		return o.Package == e.Package && o.URL != "" && slices.ContainsFunc(o.CUDA, isCUDA)
+	}
+	return r.From != OfOthers && q.bare(e) &&
+		(e.Fails == "call" && slices.ContainsFunc(q.a.p.cache.byPackage()[e.Package], ofCUDA) || slices.ContainsFunc(q.a.p.m.Elsewhere, placed))
 }
 
 // neighbours returns the nearest older and newer wheels of a package on this

@@ -261,7 +261,7 @@ func (q remarks) codeRemarks(e extension, b *matrix.Build) []string {
 	switch {
 	case strings.Contains(e.row.Note, "JIT"):
 		lacks = compiledLater
-	case e.row.Proof == matrix.ByWheel && e.row.OS != "" && c.cuda == "" && len(c.rows) == 0 && len(e.row.TorchLabels)+len(e.row.Needs) == 0:
+	case q.a.packages().bare(e.row):
 		lacks = "links no CUDA and holds no code for a GPU: unless it compiles its own, it computes on the CPU"
 	}
 	if lacks != "" {

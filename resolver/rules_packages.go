@@ -373,7 +373,7 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 	if c := q.codeOf(e).cuda; c != "" && major(c) != major(b.CUDA.String()) {
 		return "is built for CUDA " + c
 	}
-	return ""
+	return say.If(q.forGPUsApart(r, e), "computes on the CPU alone in its wheel here: those with CUDA are others")
 }
 
 // needsRefusal: a package without GPU code of its own is no better than the one
