@@ -2,38 +2,32 @@ package machine
 
 import (
 	"strings"
-	"sync"
 
 	"envfix/data"
-	"envfix/internal/xslices"
 )
 
-// A lender lends machines, and a GPU comes with them or not: it is known by a variable that
-// it sets, or, a cloud, by the name that it gives its machines in their firmware.
-type lender struct{ kind, sign, name, way string }
-
-// lenders are the rows of data/hosts.tsv.
-var lenders = sync.OnceValue(func() (all []lender) {
-	table := strings.ReplaceAll(data.Hosts, "{described}", "`envfix plan --gpu NAME --driver VERSION` plans for a machine that has one")
-	for line := range strings.Lines(table) {
-		if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 4 {
-			all = append(all, lender{f[0], f[1], f[2], f[3]})
+// lender is the first row of data/hosts.tsv, in its order, whose kind and sign are those of the
+// machine: what lends it, and how a GPU is got there.
+func lender(is func(kind, sign string) bool) (name, way string, found bool) {
+	for line := range strings.Lines(data.Hosts) {
+		if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 4 && is(f[0], f[1]) {
+			return f[2], strings.Replace(f[3], "{described}", "`envfix plan --gpu NAME --driver VERSION` plans for a machine that has one", 1), true
 		}
 	}
-	return all
-})
+	return "", "", false
+}
 
 // IsHost says whether a host sets the variable name on the machines that it lends.
 func IsHost(name string) bool {
-	_, is := xslices.Find(lenders(), func(l lender) bool { return l.kind == "host" && l.sign == name })
+	_, _, is := lender(func(kind, sign string) bool { return kind == "host" && sign == name })
 	return is
 }
 
 // Lent is what m is where a host lends it without a GPU, and how it gets one there; "" it
 // is nothing of the kind, or nothing says so.
 func (m Machine) Lent() (name, way string) {
-	by, _ := xslices.Find(lenders(), func(l lender) bool { // hosts stand before clouds
-		return l.kind == "host" && m.Env[l.sign] != "" || l.kind == "cloud" && strings.HasPrefix(m.Platform.Product, l.sign)
+	name, way, _ = lender(func(kind, sign string) bool { // hosts stand before clouds
+		return kind == "host" && m.Env[sign] != "" || kind == "cloud" && strings.HasPrefix(m.Platform.Product, sign)
 	})
-	return by.name, by.way
+	return name, way
 }

@@ -18,10 +18,12 @@ const Python = "python"
 var table = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(data.Modules) {
-		distribution, modules, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		name, _, _ := strings.Cut(distribution, "==") // "setuptools<=81.0.0": no later one brings it
-		for _, m := range strings.Fields(modules) {
-			out[m] = append(out[m], name)
+		distribution, modules, _ := strings.Cut(strings.TrimSpace(line), "\t") // "" one of its own name
+		name, _, _ := strings.Cut(distribution, "==")                          // "setuptools<=81.0.0": no later one brings it
+		for _, m := range strings.Fields(cmp.Or(modules, strings.ReplaceAll(name, "-", "_"))) {
+			if !strings.HasPrefix(line, "#") {
+				out[m] = append(out[m], name)
+			}
 		}
 	}
 	for _, names := range out {
@@ -31,18 +33,15 @@ var table = sync.OnceValue(func() map[string][]string {
 })
 
 // Known reports whether somebody read a wheel of the distribution of that name.
-func Known(name string) bool { return known()[strings.ReplaceAll(strings.ToLower(name), "_", "-")] }
-
-var known = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{}
+func Known(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	for _, names := range table() {
-		for _, name := range names {
-			name, _, _ = strings.Cut(name, "<=")
-			out[name] = name != Python
+		if name != Python && (slices.Contains(names, name) || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"<=") })) {
+			return true
 		}
 	}
-	return out
-})
+	return false
+}
 
 // Brought are the distributions whose wheels hold a module, and as far as its name tells
 // them apart; none: nobody read such a wheel, and the module is named by its top.
