@@ -62,7 +62,7 @@ func program(path string) []byte {
 	aside := filepath.Join(filepath.Dir(filepath.Dir(path)), ".site")
 	defer os.RemoveAll(aside)
 	mod := slim(aside)
-	cmd := exec.Command("go", "build", "-modfile="+mod, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l",
+	cmd := exec.Command("go", "build", "-modfile="+mod, "-overlay="+brief(aside), "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l",
 		"-o", must.Get(filepath.Abs(path)), "./cmd/envfix-page")
 	cmd.Env = wasmEnvironment()
 	cmd.Stderr = os.Stderr

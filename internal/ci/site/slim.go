@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -47,6 +48,28 @@ func slim(dir string) string {
 	}
 	write(path, text)
 	return path
+}
+
+// brief writes the table of modules without the versions that were read, and without a module
+// that is called as its distribution is; it returns the overlay that puts it in its place.
+func brief(dir string) string {
+	const table = "data/modules.tsv"
+	var rows strings.Builder
+	for line := range strings.Lines(string(must.Get(os.ReadFile(table)))) {
+		distribution, modules, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		name, _, _ := strings.Cut(distribution, "==")
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case modules == strings.ReplaceAll(name, "-", "_"):
+			rows.WriteString(name + "\n")
+		default:
+			rows.WriteString(name + "\t" + modules + "\n")
+		}
+	}
+	write(filepath.Join(dir, "modules.tsv"), rows.String())
+	places := map[string]string{must.Get(filepath.Abs(table)): must.Get(filepath.Abs(filepath.Join(dir, "modules.tsv")))}
+	write(filepath.Join(dir, "overlay.json"), string(must.Get(json.Marshal(map[string]any{"Replace": places}))))
+	return filepath.Join(dir, "overlay.json")
 }
 
 // replace is a line of go.mod. A relative path gives the same bytes from every checkout.
