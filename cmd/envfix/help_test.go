@@ -96,7 +96,7 @@ func TestFlagsAlike(t *testing.T) {
 	}
 	for _, tt := range []struct{ has, lacks, but string }{
 		// how a plan is carried out
-		{"apply", "plan", "--yes --made-elsewhere --resume --abandon --retries --stall --allow-build"},
+		{"apply", "plan", "--yes --made-elsewhere --resume --abandon --retries --stall --allow-build --dry-run"},
 		// how it is shown
 		{"plan", "apply", "--sh --ps1 --out --exit-code --open"},
 		// what is asked of a machine or an environment, and not of a lock; one that chooses
