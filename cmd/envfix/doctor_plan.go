@@ -14,6 +14,7 @@ import (
 	"envfix/internal/fail"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/managers"
 	"envfix/internal/place"
 	"envfix/internal/plan"
 	"envfix/internal/project"
@@ -131,7 +132,7 @@ func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, 
 		return nil, err
 	}
 	q, w, err := f.plan.question(ctx)
-	if err != nil || c.Repair.Frame != "" && q.Request.Manager == "pip" { // whose venv leaves a python that leads nowhere
+	if by, _ := managers.Find(q.Request.Manager); err != nil || c.Repair.Frame != "" && by.LeavesPython {
 		return nil, err
 	}
 	here := text.Each(q.Target.Held.Dists, func(d machine.HeldDist) string { return d.Name + "==" + d.Version })

@@ -19,12 +19,14 @@ type Manager struct {
 	File     string   // the project's file that is written; "" it makes an environment
 	// NeedsPython: it brings none where none here is the chosen one.
 	NeedsPython bool
+	// LeavesPython: over an environment whose python leads nowhere it puts no other.
+	LeavesPython bool
 	Sync        string // the project's own command that installs; "" for an environment
 }
 
 var table = []Manager{
 	{Name: "uv", Program: "uv"},
-	{Name: "pip", Program: "pip", NeedsPython: true},
+	{Name: "pip", Program: "pip", NeedsPython: true, LeavesPython: true},
 	{Name: "conda", Program: "conda", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "mamba", Program: "mamba", Channels: []string{CondaForge, CondaPyTorch}},
 	{Name: "micromamba", Program: "micromamba", Channels: []string{CondaForge, CondaPyTorch}},
