@@ -21,7 +21,7 @@ type Manager struct {
 	NeedsPython bool
 	// LeavesPython: over an environment whose python leads nowhere it puts no other.
 	LeavesPython bool
-	Sync        string // the project's own command that installs; "" for an environment
+	Sync         string // the project's own command that installs; "" for an environment
 }
 
 var table = []Manager{
