@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,18 +73,22 @@ func small(p *plan.Plan) bool {
 	return p.Target.Repair != nil && p.Target.Amends()
 }
 
-// moves stops `--yes` before torch moves to another minor version, or from CUDA to the CPU:
+// moves stops `--yes` before torch moves to another minor version, or from a GPU to the CPU:
 // what is here may need the one that it has. The command that is named consents.
 func (f doctorFlags) moves(p *plan.Plan, patient *read.Case) error {
 	have, label := doctor.InstalledTorch(patient)
 	c := p.Installs()
-	cuda := c.Build == "cpu" && label != "cpu" && slices.ContainsFunc(patient.Files.Dists, func(d machine.DistFiles) bool { return strings.HasPrefix(d.Name, "nvidia-c") })
-	if !f.apply.yes || have == "" || c.Torch == "" || version.Minor(have) == version.Minor(c.Torch) && !cuda {
+	if !f.apply.yes || have == "" || c.Torch == "" {
+		return nil
+	}
+	ofCUDA := func(d machine.DistFiles) bool { return strings.HasPrefix(d.Name, "nvidia-c") }
+	leaves := c.Build == "cpu" && label != "cpu" && (label != "" || slices.ContainsFunc(patient.Files.Dists, ofCUDA))
+	if !leaves && version.Minor(have) == version.Minor(c.Torch) {
 		return nil
 	}
 	text := fmt.Sprintf("no build of torch %s fits this machine: to mend it, torch has to become %s", have, c.Torch)
-	if cuda {
-		text = fmt.Sprintf("torch %s is a build for CUDA, and no GPU is to be seen that it serves: to mend it, it has to become the one for the CPU", have)
+	if leaves {
+		text = fmt.Sprintf("torch %s is a build for %s, and no GPU is to be seen that it serves: to mend it, it has to become the one for the CPU", have, cmp.Or(label, "CUDA"))
 	}
 	command := "envfix apply torch==" + c.Torch + " --build " + c.Build + " --yes"
 	command += say.If(f.plan.target.env != ".venv", " --env "+ui.Clean(f.plan.target.env))

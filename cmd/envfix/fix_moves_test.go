@@ -33,6 +33,8 @@ func TestYesLeavesCUDA(t *testing.T) {
 	}{
 		{asked("", "cpu", "nvidia-cublas-cu12"), fail.Pending, "no label, and CUDA's libraries beside it"},
 		{asked("2.2.2+cu121", "cpu", "nvidia-cublas-cu12"), fail.Pending, "a label of CUDA"},
+		{asked("2.2.2+cu118", "cpu"), fail.Pending, "a wheel that carries CUDA's libraries itself"},
+		{asked("2.2.2+rocm5.7", "cpu"), fail.Pending, "a build for ROCm"},
 		{asked("2.2.2+cpu", "cpu"), fail.OK, "a build for the CPU"},
 		{asked("", "cpu"), fail.OK, "a build for the CPU that names no label"},
 		{asked("", "cu121", "nvidia-cublas-cu12"), fail.OK, "CUDA again"},
