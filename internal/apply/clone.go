@@ -47,8 +47,15 @@ func (r *run) clone(ctx context.Context) error {
 	})
 }
 
-// elsewhere matches the first line of a program that starts a Python by its place.
-var elsewhere = lazy.Regexp(`\A#!/.*/bin/python[\d.]*\n`)
+// starts matches the first line of a program that starts a Python by its place.
+var starts = lazy.Regexp(`\A#!(/.*)/bin/python[\d.]*\n`)
+
+// ofEnvironment reports whether a place is an environment, or one that was moved away.
+func ofEnvironment(dir string) bool {
+	_, gone := os.Stat(dir + "/bin")
+	_, none := os.Stat(dir + "/pyvenv.cfg")
+	return gone != nil || none == nil
+}
 
 // cloneFile links a file, or writes it where it names the place or no link can be made. Of an
 // environment that was moved (framed) the programs name the place where it was.
@@ -70,8 +77,8 @@ func cloneFile(path, there, from, to string, framed bool) error {
 	}
 	if moved := bytes.ReplaceAll(b, []byte(from), []byte(to)); !packages && len(b) <= edited && !bytes.ContainsRune(b, 0) {
 		b = moved
-		if framed && filepath.Dir(path) == from+"/bin" {
-			b = elsewhere().ReplaceAllLiteral(b, []byte("#!"+to+"/bin/python\n"))
+		if python := starts.Group(string(b)); framed && filepath.Dir(path) == from+"/bin" && python != "" && ofEnvironment(python) {
+			b = starts().ReplaceAllLiteral(b, []byte("#!"+to+"/bin/python\n"))
 		}
 	}
 	return os.WriteFile(there, b, info.Mode().Perm())
