@@ -8,10 +8,10 @@ import (
 
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
-	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
@@ -80,16 +80,9 @@ func CureOf(r *Report, patient *read.Case) Cure {
 	return c
 }
 
-var allowExisting = lazy.Regexp("`uv venv --allow-existing --python ([\\d.]+) [^`]+`")
-
-// frame is the Python that a finding's remedy puts back into the environment; "" it does
-// something else.
+// frame is the Python that a finding's remedy puts back into the environment; "" none.
 func frame(x Finding) string {
-	m := allowExisting().FindStringSubmatch(strings.Join(x.Fix, " "))
-	if m == nil || x.Elsewhere != "" {
-		return ""
-	}
-	return m[1]
+	return say.If(x.Elsewhere == "", x.Mend.Frame)
 }
 
 // framed reports whether a finding goes away where the environment's Python and scripts are
@@ -157,14 +150,17 @@ func Same(patient *read.Case, torch, build string, wants []string) func(*resolve
 
 // InstalledTorch is the torch whose files are in the environment: what
 // torch/version.py says, else the metadata. Metadata of which there are two
-// copies is believed where the file agrees. Of half an upgrade it is the one before.
+// copies is believed where the file agrees. Of half an upgrade it is the one before; where
+// nothing of torch is left, the one that its companion there was released with.
 func InstalledTorch(patient *read.Case) (v, build string) {
 	if patient.Files == nil {
 		return "", ""
 	}
-	for _, d := range patient.Files.Dists {
-		ours := slices.ContainsFunc(patient.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
-		if d.Name == "torch" && ours && (v == "" || d.Module != "") {
+	dists := xslices.Filter(patient.Files.Dists, func(d machine.DistFiles) bool {
+		return slices.ContainsFunc(patient.Files.Sites, func(s string) bool { return strings.HasPrefix(d.Info, s+"/") })
+	})
+	for _, d := range dists {
+		if d.Name == "torch" && (v == "" || d.Module != "") {
 			v, build = version.SplitLocal(cmp.Or(d.Module, d.Version))
 		}
 	}
@@ -177,7 +173,7 @@ func InstalledTorch(patient *read.Case) (v, build string) {
 		v, build = version.SplitLocal(patient.Files.Bare)
 	}
 	if v == "" {
-		v, build = version.SplitLocal(ofCompanion(patient.Files.Dists))
+		v, build = version.SplitLocal(ofCompanion(dists))
 	}
 	return v, build
 }
@@ -186,7 +182,7 @@ func InstalledTorch(patient *read.Case) (v, build string) {
 func ofCompanion(dists []machine.DistFiles) string {
 	for _, d := range dists {
 		q, _ := xslices.Find(pep508.Read(d.Requires, ""), func(q pep508.Requirement) bool { return q.Name == "torch" })
-		if of, exact := strings.CutPrefix(q.Spec.String(), "=="); exact && slices.Contains(resolver.Companions(), d.Name) {
+		if of, exact := strings.CutPrefix(q.Spec.String(), "=="); exact && !strings.ContainsAny(of, "*,") && slices.Contains(resolver.Companions(), d.Name) {
 			return of
 		}
 	}

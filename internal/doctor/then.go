@@ -6,10 +6,14 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
+	"envfix/internal/xslices"
 )
 
 // looks are commands that only look: what an answer asks for next.
 var looks = lazy.Regexp("`((?:nvidia-smi|python -c|python --version|printenv|ldconfig|cat|ls|lsmod|lspci|pip (?:list|show|check)|nvcc|rocminfo|id|uname|dkms status)\\b[^`]*)`")
+
+// mostLooks bounds for how many commands the whole text is examined again.
+const mostLooks = 5
 
 // Then is what a text says once a command that its explanation asks for next was run: what
 // is found in both. Of several commands the first is meant whose outcome that would decide
@@ -20,18 +24,16 @@ func Then(k *know.Knowledge, text, outcome string, complete func(*read.Case)) (t
 	if err != nil {
 		return first, err
 	}
-	asked := []string{""}
+	var asked []string
 	for _, match := range first.Matches {
 		for _, c := range looks().FindAllStringSubmatch(strings.Join(match.Fix, "\n"), -1) {
 			asked = append(asked, "$ "+c[1]+"\n")
 		}
 	}
-	if strings.HasPrefix(outcome, "$ ") {
-		asked = asked[:1]
-	} else if len(asked) > 1 {
-		asked = asked[1:]
+	if asked = xslices.Once(asked); len(asked) == 0 || strings.HasPrefix(outcome, "$ ") {
+		asked = []string{""}
 	}
-	for _, command := range asked {
+	for _, command := range asked[:min(len(asked), mostLooks)] {
 		r := read.NewReader(k)
 		if err := r.Read("", strings.NewReader(text+"\n"+command+outcome+"\n")); err != nil {
 			return first, err

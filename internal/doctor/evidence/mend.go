@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 // A Mend is what of a finding an environment built anew mends, or its activate
 // script. The zero Mend: neither does; another plan may, or a person.
 type Mend struct {
+	Frame   string        // the Python ("3.12") that is put back, with the scripts, into the environment, whose packages stay
 	Rebuild bool          // the same packages, installed anew
 	Again   []string      // or these alone, where the remedy installs nothing
 	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
@@ -23,12 +25,12 @@ type Mend struct {
 }
 
 // IsZero reports whether nothing of the finding is mended so.
-func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 }
+func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 && m.Frame == "" }
 
 // And is what mends either; whether that was enough, the next examination says.
 func (m Mend) And(o Mend) Mend {
 	return Mend{
-		Rebuild: m.Rebuild || o.Rebuild, Again: xslices.Once(m.Again, o.Again), Fetch: slices.Concat(m.Fetch, o.Fetch),
+		Frame: cmp.Or(m.Frame, o.Frame), Rebuild: m.Rebuild || o.Rebuild, Again: xslices.Once(m.Again, o.Again), Fetch: slices.Concat(m.Fetch, o.Fetch),
 		Fixes: slices.Concat(m.Fixes, o.Fixes),
 	}
 }

@@ -142,6 +142,9 @@ func (r *row) say(f *Finding) {
 	if r.Rebuild != "" {
 		f.Mends(r.e.Repair().Rebuild(r.filled(r.Rebuild)))
 	}
+	for _, python := range r.said(r.Frame, 1) {
+		f.Mends(Mend{Frame: python})
+	}
 	if r.Sure {
 		f.Confidence = High
 	}

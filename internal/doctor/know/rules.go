@@ -32,6 +32,7 @@ type Rule struct {
 	Severity []Saying            // the first that holds
 	Places   map[string][]string `key:"fix-"`
 	Unset    string              // a variable that is to be taken out where it is set
+	Frame    []Saying            // the first that holds: the Python that is put back into the environment, whose packages stay
 	Rebuild  string              // a file that an environment built anew has as it should be
 	Away     bool                // the item, a library, is taken out of what puts it before another
 }
