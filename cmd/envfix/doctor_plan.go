@@ -127,7 +127,9 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 // else; nil where more is wrong, or something else governs the environment.
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.plan.target.env)
-	if c.Repair.Rebuild = c.Repair.Rebuild || f.whole; f.whole || len(c.Again) == 0 && c.Repair.Frame == "" || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
+	c.Repair.Rebuild = c.Repair.Rebuild || f.whole
+	nothing := len(c.Again) == 0 && c.Repair.Frame == ""
+	if f.whole || nothing || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
 		!project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, err
 	}

@@ -127,7 +127,8 @@ func sayUnfinished(env string) {
 		h, err := e.History()
 		way := map[string]string{"cut off": "`envfix apply --resume` goes on with it, `--abandon` gives it up", "running": "another envfix works on it now"}
 		if n := len(h.Events) - 1; err == nil && n >= 0 && way[h.Events[n].State] != "" {
-			fmt.Fprintf(stderr(), "envfix: an apply (%s) began at %s and has not ended: %s\n", ui.Clean(h.Events[n].Note), ui.Clean(h.Events[n].Time), way[h.Events[n].State])
+			last := h.Events[n]
+			fmt.Fprintf(stderr(), "envfix: an apply (%s) began at %s and has not ended: %s\n", ui.Clean(last.Note), ui.Clean(last.Time), way[last.State])
 		}
 		return err
 	})

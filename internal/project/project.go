@@ -61,7 +61,8 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 		w.Files = append(w.Files, filepath.Join(dir, followed)+w.Extras)
 	}
 	w.Read = strings.Replace(w.whatWasRead(dir, followed, documented), followed, followed+w.Extras, 1)
-	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras), spoken(dir).beyond(w), w.projectsBelow(followed), missingModules(dir))
+	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras),
+		spoken(dir).beyond(w), w.projectsBelow(followed), missingModules(dir))
 	return installs
 }
 

@@ -61,9 +61,11 @@ func fewWarnings(p *plan.Plan, more string) []string {
 // stops are words of what keeps a project from being installed, or from computing, until
 // somebody does something; idle are those of what is only to be known.
 var (
-	stops = []string{"the project itself is not installed", "set aside: ", "compiler", "computes on the CPU", " is not here, and what that asks for", "to install it fails",
+	stops = []string{"the project itself is not installed", "set aside: ", "compiler",
+		"computes on the CPU", " is not here, and what that asks for", "to install it fails",
 		"asked of no index", "asks for no torch", "that import fails", "may not run", "which are not asked for"}
-	idle = []string{"(pure Python)", "cuSPARSELt", "at first use", "nothing is proven", "nobody has read", " has no wheel for ", "minor releases behind", "no security updates"}
+	idle = []string{"(pure Python)", "cuSPARSELt", "at first use", "nothing is proven",
+		"nobody has read", " has no wheel for ", "minor releases behind", "no security updates"}
 )
 
 // stopsFirst orders warnings by what they mean for who reads three of them. why: the first says

@@ -84,7 +84,9 @@ func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {
 	}
 	from := row.Program + " " + row.Place
 	for _, c := range k.Classes {
-		if c.compile(); c.Soft && row.Loud || c.Hard && !row.Loud || c.where.MatchString(from) == strings.HasPrefix(c.Where, "!") || c.ID == anySentence || !c.allows(row.Kind+" "+line) {
+		c.compile()
+		elsewhere := c.where.MatchString(from) == strings.HasPrefix(c.Where, "!")
+		if c.Soft && row.Loud || c.Hard && !row.Loud || elsewhere || c.ID == anySentence || !c.allows(row.Kind+" "+line) {
 			continue
 		}
 		for _, f := range c.forms {
