@@ -134,9 +134,8 @@ func sameSystem(p *plan.Plan, file string) error {
 
 // planInstead is this call of `envfix apply` as one of plan that writes a file.
 func planInstead() string {
-	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool {
-		return slices.Contains([]string{"apply", "--yes", "-y", "--json", "--dry-run"}, a)
-	})
+	args := lessFlags(sameWish(os.Args), "--allow-build", "--retries", "--stall")
+	args = slices.DeleteFunc(args, func(a string) bool { return a == "--json" || a == "--made-elsewhere" })
 	return text.Command(slices.Concat([]string{"envfix", "plan"}, args, []string{"--out", "plan.json"})...)
 }
 
