@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"envfix/matrix"
 )
 
 // BenchmarkResolve resolves every machine of the tables in turn, with all
@@ -63,7 +65,7 @@ func BenchmarkSlowest(b *testing.B) {
 // BenchmarkPackages resolves old and mixed GPUs with packages that hardly any build goes
 // with, whose answers try much, and reports the slowest as BenchmarkSlowest does.
 func BenchmarkPackages(b *testing.B) {
-	m := dataThen(b)
+	m := matrix.Embedded() // with all the files that indexes have by now
 	slowest := time.Duration(0)
 	for b.Loop() {
 		for _, gpus := range [][]string{{"3.7"}, {"5.2"}, {"5.2", "6.0", "7.0", "7.5"}, {"6.1", "12.0"}, {"8.6"}} {
@@ -96,4 +98,25 @@ func BenchmarkPackages(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(slowest.Microseconds())/1000, "ms/slowest")
+}
+
+// Each release with a file is compared once, not for each build with each row that tells of
+// one: 27 million allocations for sglang, seconds of a processor.
+func TestManyFiles(t *testing.T) {
+	m := matrix.Embedded()
+	for _, name := range []string{"sglang", "vllm", "flash-attn"} {
+		c := tableCase{}
+		c.h.Platform.OS, c.h.Platform.Arch = "linux", "x86_64"
+		if err := c.setRequest([]string{name}); err != nil {
+			t.Fatal(err)
+		}
+		n := testing.AllocsPerRun(1, func() {
+			if _, err := Resolve(m, c.h, c.r); err != nil {
+				t.Error(err)
+			}
+		})
+		if n > 2e6 {
+			t.Errorf("%s: %.0f allocations", name, n)
+		}
+	}
 }

@@ -240,10 +240,15 @@ func (q packages) unread(r pep508.Requirement, rows []*matrix.Extension, b *matr
 
 // withoutRow are the releases of a package that no row tells of and that have wheels here.
 func (q packages) withoutRow(name string) []version.Python {
-	return xslices.Filter(q.a.p.versionsOf(name), func(v version.Python) bool {
-		return !slices.ContainsFunc(q.a.p.wheels(name), func(e *matrix.Extension) bool { return e.Version.Compare(v) == 0 }) &&
-			q.noFile(&matrix.Extension{Package: name, Version: v}) == ""
+	s := q.a.p
+	none := remembered(s.cache.rowless, name, func() []version.Python {
+		told := map[string]bool{}
+		for _, e := range s.wheels(name) {
+			told[e.Version.String()] = true
+		}
+		return xslices.Filter(s.versionsOf(name), func(v version.Python) bool { return !told[v.String()] })
 	})
+	return xslices.Filter(none, func(v version.Python) bool { return q.noFile(&matrix.Extension{Package: name, Version: v}) == "" })
 }
 
 // needsCUDA reports whether a wheel for CUDA is not even imported without it.
