@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/fail"
+	"envfix/internal/project"
 	"envfix/internal/ui"
 	"envfix/matrix"
 
@@ -18,11 +19,21 @@ import (
 
 func explainAction(c *cli.Context) error {
 	var in io.Reader
-	if text := strings.Join(c.Args().Slice(), " "); text != "" && text != "-" {
+	switch text := strings.Join(c.Args().Slice(), " "); {
+	case project.IsFile(text): // a log by its name
+		file, err := os.Open(text)
+		if err != nil {
+			return fail.Because(err, fail.Usage, ui.Clean(text)+": "+fail.Reason(err))
+		}
+		defer file.Close()
+		in = file
+	case text != "" && text != "-":
 		in = strings.NewReader(text)
-	} else if piped := bufio.NewReader(os.Stdin); isTerminal(os.Stdin) || empty(piped) {
-		return fail.Wrong("no text to explain", "`envfix explain \"CUDA error: …\"`, or pipe a log into it: `python train.py 2>&1 | envfix explain`")
-	} else {
+	default:
+		piped := bufio.NewReader(os.Stdin)
+		if isTerminal(os.Stdin) || empty(piped) {
+			return fail.Wrong("no text to explain", "`envfix explain \"CUDA error: …\"`, or pipe a log into it: `python train.py 2>&1 | envfix explain`")
+		}
 		in = piped
 	}
 	_ = confine(c.Context) // without it the answers are the same
@@ -39,7 +50,7 @@ func explainAction(c *cli.Context) error {
 		told, err = doctor.Explain(k, in)
 	}
 	if err != nil {
-		return &fail.Error{Code: fail.Usage, Text: "standard input: " + err.Error(), Err: err}
+		return &fail.Error{Code: fail.Usage, Text: "the text to explain: " + err.Error(), Err: err}
 	}
 	return answer(c.App.Writer, c.Bool("json"), told, ui.Explanation(told, style(c.App.Writer)), fail.OK)
 }
