@@ -140,7 +140,7 @@ func SourceVersion(file string) (string, bool) {
 			continue
 		}
 		i := strings.LastIndexByte(stem, '-')
-		if j := strings.LastIndexByte(stem[:max(i, 0)], '-'); j > 0 && '0' <= stem[j+1] && stem[j+1] <= '9' {
+		if j := strings.LastIndexByte(stem[:max(i, 0)], '-'); j > 0 && '0' <= stem[j+1] && stem[j+1] <= '9' && strings.Trim(stem[i:], "-0123456789") == "" {
 			i = j // natten-0.14.2-4: a post release in its short form (PEP 440)
 		}
 		return stem[i+1:], i > 0

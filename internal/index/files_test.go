@@ -44,7 +44,7 @@ func TestFilesOf(t *testing.T) {
 
 func TestSdistVersion(t *testing.T) {
 	for file, want := range map[string]string{
-		"natten-0.14.2-4.tar.gz": "0.14.2-4", "flash_attn-2.8.3.tar.gz": "2.8.3", "torch-scatter-2.1.2.zip": "2.1.2", "x-1.0.whl": "", "x.tar.gz": "", "-1.tar.gz": ""} {
+		"natten-0.14.2-4.tar.gz": "0.14.2-4", "iso-639-0.4.5.tar.gz": "0.4.5", "py-2-1.0rc1.zip": "1.0rc1", "flash_attn-2.8.3.tar.gz": "2.8.3", "torch-scatter-2.1.2.zip": "2.1.2", "x-1.0.whl": "", "x.tar.gz": "", "-1.tar.gz": ""} {
 		if v, ok := SourceVersion(file); ok != (want != "") || ok && v != want {
 			t.Errorf("%s: %q %v", file, v, ok)
 		}
