@@ -46,10 +46,11 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, seen map[s
 		if q, ok := xslices.Find(p.Requirements, func(q pep508.Requirement) bool { return q.Name == k.Package && len(q.Extras) > 0 }); ok {
 			extras = "[" + strings.Join(q.Extras, ",") + "]"
 		}
-		if seen[dir+extras] || len(seen) > mostFolders {
+		here := cmp.Or(dir, k.Package) + extras
+		if seen[here] || len(seen) > mostFolders {
 			continue
 		}
-		seen[dir+extras] = true
+		seen[here] = true
 		way, err := filepath.Rel(cmp.Or(w.Dir, "."), dir)
 		part := packaging(dir, extras, &pyproject.Project{Requirements: slices.Concat(p.Requirements, w.documented)})
 		at := text.Escape(k.From) + " takes " + text.Escape(cmp.Or(k.Package, k.Where)) + " from a folder"
@@ -101,7 +102,8 @@ func members(p *pyproject.Project, dir string) map[string]string {
 	for _, pattern := range p.Members {
 		found, _ := fs.Glob(os.DirFS(dir), strings.TrimPrefix(pattern, "./")) // a malformed one finds nothing
 		for _, way := range found {
-			if member := filepath.Join(dir, way); len(out) < mostFolders && IsDir(member) {
+			member := filepath.Join(dir, way)
+			if info, err := os.Stat(member); err == nil && info.IsDir() && len(out) < mostFolders {
 				out[machine.NormalName(packaging(member, "", &pyproject.Project{}).Name)] = member
 			}
 		}

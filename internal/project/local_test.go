@@ -20,6 +20,7 @@ func TestLocal(t *testing.T) {
 	for name, c := range map[string]struct {
 		files               map[string]string
 		home                string
+		here                bool // it is asked for as `.`
 		asked, members, own string
 		said                string
 	}{
@@ -27,6 +28,11 @@ func TestLocal(t *testing.T) {
 			"pyproject.toml":            build + "'x'\ndependencies = ['torch', 'our-part', 'numpy']\n[tool.uv.workspace]\nmembers = ['packages/*']\n[tool.uv.sources]\nour-part = { workspace = true }\n",
 			"packages/a/pyproject.toml": member, "packages/b/pyproject.toml": build + "'our_deep'\ndependencies = ['tqdm']\n", "packages/c": ""},
 			asked: "torch numpy einops tqdm", members: "packages/a packages/b", own: "."},
+		"workspace of its top": {here: true, files: map[string]string{
+			"pyproject.toml": build + "'x'\ndependencies = ['torch', 'our-part', 'our-gone', 'our-lost']\n[tool.uv.workspace]\nmembers = ['a', 'no*']\n" +
+				"[tool.uv.sources]\nour-part = { workspace = true }\nour-gone = { workspace = true }\nour-lost = { workspace = true }\n",
+			"a/pyproject.toml": build + "'our-part'\ndependencies = ['einops']\n", "notes.txt": ""},
+			asked: "torch einops", members: "a", own: ".", said: "takes our-lost from a folder that is not followed"},
 		"not here": {files: map[string]string{
 			"pyproject.toml": build + "'x'\ndependencies = ['torch', 'our-part', 'near']\n[tool.uv.sources]\nour-part = { workspace = true }\nnear = { path = 'near' }\n"},
 			asked: "torch", own: ".", said: "takes our-part from a folder that is not followed"},
@@ -64,6 +70,10 @@ func TestLocal(t *testing.T) {
 				}
 			}
 			w, to := &Wish{Home: c.home}, plan.Target{}
+			if c.here {
+				t.Chdir(dir)
+				dir = "."
+			}
 			if err := w.Follow(dir, &to, false); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +82,11 @@ func TestLocal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			way := func(full string) string { way, _ := filepath.Rel(dir, full); return filepath.ToSlash(way) }
+			whole, err := filepath.Abs(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			way := func(full string) string { way, _ := filepath.Rel(whole, full); return filepath.ToSlash(way) }
 			got := strings.Join(text.Each(asked, func(q pep508.Requirement) string { return q.Name }), " ")
 			if members := strings.Join(text.Each(to.Members, way), " "); got != c.asked || members != c.members {
 				t.Errorf("asked %q, in place %q", got, members)
