@@ -46,34 +46,62 @@ var (
 	pipInstall = lazy.Regexp(`\b(pip3?|mim) install\b`)
 )
 
-// A speech is what a project's own documents name of it.
+// takesFiles is a line that installs, perhaps from a list that it names; a list of which a sentence
+// speaks otherwise is for something else. branches are a script's that installs one of several.
+var (
+	takesFiles = lazy.Regexp(`(?i)\binstall|\benv(ironment)? (create|update)\b|\bsync\b|(^|\s)(-r|--requirement|--file)\b|^\s*(COPY|ADD)\s`)
+	branches   = lazy.Regexp(`(?m)^\s*(RUN )?(if|case|for|while|conda deactivate)\b`)
+)
+
+// A speech is what a project's own documents say of how it is installed.
 type speech struct {
-	words  map[string]bool // each word of them, such as the name of a list
-	whole  bool            // a command installs the folder, or the project by its name
-	extras [][2]string     // with which extras, "[vllm]", and in which line
+	words  map[string]bool     // each word of the lines that install, such as the name of a list
+	whole  bool                // a command installs the folder, or the project by its name
+	extras [][2]string         // with which extras, "[vllm]", and in which line
+	where  string              // the document of the line
+	line   pyproject.Install   // that installs torch: the newest where they have lines for several; else the first of all
+	more   []pyproject.Install // the others below the same heading, or of the same script
 }
 
 // spoken reads a project's own documents.
 func spoken(dir string) *speech {
 	s, own := &speech{words: map[string]bool{}}, append(itself(dir), "")
-	zipped := own[0][:max(0, strings.LastIndexByte(own[0], '-'))] // GitHub's archives hold NAME-main
+	script := false
 	for _, document := range documentsOf(dir) {
 		content, _ := ReadFile(filepath.Join(dir, filepath.FromSlash(document))) // what cannot be read says nothing
-		for i, line := range strings.Split(string(content), "\n") {
-			s.whole = s.whole || ownInstall().MatchString(line)
-			pip := pipInstall().MatchString(line)
-			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r`\"'()=", r) }) {
-				name, extras := Extras(word)
-				s.words[strings.TrimPrefix(name, "./")] = true
-				name = machine.NormalName(strings.Trim(name, "."))
-				is := pip && slices.Contains(own, name)
-				if s.whole = s.whole || is; extras != "" && (is || pip && name == zipped) && len(s.extras) < 10 {
-					s.extras = append(s.extras, [2]string{extras, fmt.Sprintf("%s:%d", document, i+1)})
-				}
+		s.hear(string(content), document, own)
+		lines := pyproject.Installs(content)
+		for _, i := range lines {
+			if s.yields(document, i) {
+				s.where, s.line, s.more = document, i, lines
+				script = !strings.HasPrefix(strings.ToUpper(document), "README") && !branches().Match(content)
 			}
 		}
 	}
+	page := strings.EqualFold(filepath.Ext(s.where), ".md")
+	s.more = xslices.Filter(s.more, func(i pyproject.Install) bool {
+		together := script && !page || page && i.Section == s.line.Section
+		return together && i.Line != s.line.Line && !i.Conda && !strings.Contains(strings.ToLower(i.Text), "optional")
+	})
 	return s
+}
+
+// hear keeps what the lines of one document name, where they install.
+func (s *speech) hear(content, document string, own []string) {
+	zipped := own[0][:max(0, strings.LastIndexByte(own[0], '-'))] // GitHub's archives hold NAME-main
+	for i, line := range strings.Split(content, "\n") {
+		s.whole = s.whole || ownInstall().MatchString(line)
+		pip, takes := pipInstall().MatchString(line), takesFiles().MatchString(line)
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r`\"'()=", r) }) {
+			name, extras := Extras(word)
+			s.words[strings.TrimPrefix(name, "./")] = s.words[strings.TrimPrefix(name, "./")] || takes
+			name = machine.NormalName(strings.Trim(name, "."))
+			is := pip && slices.Contains(own, name)
+			if s.whole = s.whole || is; extras != "" && (is || pip && name == zipped) && len(s.extras) < 10 {
+				s.extras = append(s.extras, [2]string{extras, fmt.Sprintf("%s:%d", document, i+1)})
+			}
+		}
+	}
 }
 
 // names reports whether the documents install from a file of the project: from a list by its
@@ -94,39 +122,8 @@ func (s *speech) beyond(w *Wish) []string {
 	return []string{fmt.Sprintf("%s installs the project with extras, which are not asked for: `envfix plan '%s%s'` asks for them", e[1], w.Dir, e[0])}
 }
 
-// An installation is how a project's own documents say that it is installed.
-type installation struct {
-	where string
-	line  pyproject.Install   // the one that installs torch: the newest where they have lines for several; else the first of all
-	more  []pyproject.Install // the others below the same heading
-}
-
-// installed are the lines of the project's own documents that install: of the first one that
-// installs torch, else of the first that installs anything.
-func installed(dir string) (found installation) {
-	var all []pyproject.Install
-	for _, name := range documentsOf(dir) {
-		text, err := ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-		if err != nil {
-			continue
-		}
-		lines := pyproject.Installs(text)
-		for _, i := range lines {
-			if found.yields(name, i) {
-				found.where, found.line, all = name, i, lines
-			}
-		}
-	}
-	if strings.EqualFold(filepath.Ext(found.where), ".md") { // what a script installs, it may install one of several
-		found.more = xslices.Filter(all, func(i pyproject.Install) bool {
-			return i.Section == found.line.Section && i.Line != found.line.Line && !i.Conda && !strings.Contains(strings.ToLower(i.Text), "optional")
-		})
-	}
-	return found
-}
-
 // yields reports whether a line of the document where says more than the one that was found.
-func (d installation) yields(where string, i pyproject.Install) bool {
+func (d *speech) yields(where string, i pyproject.Install) bool {
 	torch := i.Torch() != "" && !strings.Contains(i.Index, "rocm")
 	switch {
 	case d.line.Line == 0:
@@ -148,9 +145,9 @@ func itself(dir string) (names []string) {
 	return names
 }
 
-// packages are those that the lines install by name, each as the first line has it, beside
-// the project itself.
-func (d installation) packages(dir string) (out []pep508.Requirement) {
+// packages are those that the lines install by name, each as the first line has it that says a
+// version, beside the project itself.
+func (d *speech) packages(dir string) (out []pep508.Requirement) {
 	names := append(itself(dir), "pip", "setuptools", "wheel", "uv")
 	for _, line := range append([]pyproject.Install{d.line}, d.more...) {
 		if line.Prose && line.Torch() == "" {
@@ -164,7 +161,13 @@ func (d installation) packages(dir string) (out []pep508.Requirement) {
 			if label := pyproject.Label(line.Index); q.Name == "torch" && strings.HasPrefix(q.Spec.String(), "==") && q.Label == "" && label != "" {
 				q.Text += "+" + label
 			}
-			out, names = append(out, q), append(names, q.Name)
+			same := slices.IndexFunc(out, func(other pep508.Requirement) bool { return other.Name == q.Name })
+			switch {
+			case same < 0:
+				out = append(out, q)
+			case out[same].Spec.IsZero(): // a later line says the version
+				out[same] = q
+			}
 		}
 	}
 	return out
@@ -172,7 +175,7 @@ func (d installation) packages(dir string) (out []pep508.Requirement) {
 
 // beside says what the project's documents install below the same heading as the first of
 // their lines, and nothing that is followed asks for.
-func (d installation) beside(dir, followed string, documented []pep508.Requirement) []string {
+func (d *speech) beside(dir, followed string, documented []pep508.Requirement) []string {
 	p := wishes(filepath.Join(dir, followed))
 	more := xslices.Filter(d.packages(dir), func(q pep508.Requirement) bool {
 		return !p.Lists(q.Name) && q.Name != "torch" && !slices.ContainsFunc(documented, func(other pep508.Requirement) bool { return other.Name == q.Name })
@@ -189,7 +192,7 @@ func pinnedTorch(i pyproject.Install) version.Python {
 }
 
 // told says where the lines are that ask for these, and what each is.
-func (d installation) told(asked []pep508.Requirement) (read string) {
+func (d *speech) told(asked []pep508.Requirement) (read string) {
 	for _, q := range asked {
 		if said := q.From + " ("; !strings.Contains(read, said) {
 			line, _ := xslices.Find(append([]pyproject.Install{d.line}, d.more...), func(i pyproject.Install) bool {
@@ -205,7 +208,7 @@ func (d installation) told(asked []pep508.Requirement) (read string) {
 // installs torch, and all that the lines below its heading install where no file that is
 // followed asks for anything; "" no line does, or the followed file says it. Their versions are
 // kept as those of a lock are: where they run here.
-func (w *Wish) followDocument(dir, followed string, d installation) (read string) {
+func (w *Wish) followDocument(dir, followed string, d *speech) (read string) {
 	p, err := Read(filepath.Join(dir, followed))
 	whole := followed == "" || err == nil && asksNothing(p)
 	switch asks := !whole && (err != nil || p.Asks("torch") || len(p.TorchIn) > 0); {
@@ -227,7 +230,7 @@ func family(q pep508.Requirement) bool {
 }
 
 // pinned asks for what lines of a document install, with their versions as a lock's.
-func (w *Wish) pinned(d installation, asked []pep508.Requirement) (read string) {
+func (w *Wish) pinned(d *speech, asked []pep508.Requirement) (read string) {
 	own := &pyproject.OwnLock{Name: fmt.Sprintf("%s:%d", d.where, d.line.Line)}
 	for _, q := range asked {
 		if strings.HasPrefix(q.Spec.String(), "==") {

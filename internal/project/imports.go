@@ -107,7 +107,7 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 			}
 		}
 	}
-	for _, q := range installed(dir).packages(dir) {
+	for _, q := range spoken(dir).packages(dir) {
 		take(&pyproject.Project{Requirements: []pep508.Requirement{q}}, q.From)
 	}
 	for _, name := range append(slices.Clone(wishFiles), others(dir)...) {

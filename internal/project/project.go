@@ -46,7 +46,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 			return err
 		}
 	}
-	document := installed(dir)
+	document := spoken(dir)
 	documented := w.followDocument(dir, followed, document)
 	installs := w.installProject(dir, followed, t, elsewhere)
 	t.Closure = w.unlisted(dir, followed, documented != "" && document.line.Torch() != "") || t.Closure
@@ -62,7 +62,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	}
 	w.Read = strings.Replace(w.whatWasRead(dir, followed, documented), followed, followed+w.Extras, 1)
 	w.Said = slices.Concat(w.Said, document.beside(dir, followed, w.documented), inExtras(dir, followed+w.Extras),
-		spoken(dir).beyond(w), w.projectsBelow(followed), missingModules(dir))
+		document.beyond(w), w.projectsBelow(followed), missingModules(dir))
 	return installs
 }
 
@@ -78,7 +78,7 @@ func (w *Wish) unlisted(dir, followed string, documented bool) bool {
 
 // sources follows what a project's sources import, where no file says what it asks for, with
 // the torch that conda installs in its documents.
-func (w *Wish) sources(dir string, t *plan.Target, d installation) error {
+func (w *Wish) sources(dir string, t *plan.Target, d *speech) error {
 	if len(listsBelow(dir)) > 0 || IsFile(filepath.Join(dir, "Pipfile")) || !slices.ContainsFunc(t.Imported, func(m plan.Imported) bool { return m.Package == "torch" }) {
 		return nothingToFollow(dir)
 	}
@@ -323,7 +323,7 @@ func inExtras(dir, followed string) []string {
 func nothingToFollow(dir string) error {
 	e := fail.Wrong(fmt.Sprintf("%s holds neither %s", dir, strings.Join(wishFiles[:3], " nor ")),
 		"`envfix plan` without it plans for torch alone")
-	if d := installed(dir); d.line.Line > 0 {
+	if d := spoken(dir); d.line.Line > 0 {
 		e.Details = append(e.Details, fmt.Sprintf("%s:%d installs: %s", d.where, d.line.Line, d.line.Text))
 		e.Hints = append([]string{"`envfix plan " + text.Command(d.line.Words...) + "` plans for what that line names"}, e.Hints...)
 	}

@@ -54,9 +54,13 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 	return nil, nil
 }
 
-// lockedTorch is the torch of the project's own lock, in its build and then in any.
+// lockedTorch is the torch of the project's own lock, in its build and then in any; where that
+// has none, a companion that goes with one alone.
 func (l *Loop) lockedTorch() []string {
 	i := slices.IndexFunc(l.Locked, func(q pep508.Requirement) bool { return q.Name == "torch" })
+	if i < 0 {
+		i = slices.IndexFunc(l.Locked, func(q pep508.Requirement) bool { return family(q.Name) })
+	}
 	if i < 0 {
 		return nil
 	}

@@ -66,7 +66,7 @@ func condaInstall(rest string) (i Install, ok bool) {
 }
 
 // prompt is what stands before a command that is not a part of a sentence.
-var prompt = lazy.Regexp("^[\\s`$>!%*-]*(RUN |sudo |uv |(\\S*/)?python[0-9.]* -m )*$")
+var prompt = lazy.Regexp("^[\\s`$>!%*-]*(RUN |sudo |uv |\\w+=\\S* |(\\S*/)?python[0-9.]* -m )*$")
 
 // installers are other programs that install as pip does; mim is OpenMMLab's.
 var installers = strings.NewReplacer("pip3 install ", "pip install ", "mim install ", "pip install ")
