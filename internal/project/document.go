@@ -232,6 +232,7 @@ func family(q pep508.Requirement) bool {
 // pinned asks for what lines of a document install, with their versions as a lock's.
 func (w *Wish) pinned(d *speech, asked []pep508.Requirement) (read string) {
 	own := &pyproject.OwnLock{Name: fmt.Sprintf("%s:%d", d.where, d.line.Line)}
+	w.documented = slices.DeleteFunc(w.documented, func(q pep508.Requirement) bool { return pep508.Asks(asked, q.Name) }) // as an import of the sources
 	for _, q := range asked {
 		if strings.HasPrefix(q.Spec.String(), "==") {
 			own.Pins = append(own.Pins, q)

@@ -100,7 +100,7 @@ func TestFollow(t *testing.T) {
 			"torch>2", "requirements-b.txt; not followed: requirements-a.txt (`-r FILE` follows one instead)", ""},
 		{"a list that a document speaks of alone", map[string]string{"requirements-a.txt": "torch\n", "requirements-b.txt": "torch>2\n", "README.md": "- `requirements-b.txt`: what the old cards need\n"},
 			"torch", "requirements-a.txt; not followed: requirements-b.txt (`-r FILE` follows one instead)", ""},
-		{"all lines of a script", map[string]string{"train.py": "import torch\n", "install.sh": "# torch\nconda install pytorch torchvision -c pytorch\n# more\nRICH=1 pip install rich\npip install torchvision==0.15.1\n"},
+		{"all lines of a script", map[string]string{"train.py": "import torch, torchvision\n", "install.sh": "# torch\nconda install pytorch torchvision -c pytorch\n# more\nRICH=1 pip install rich\npip install torchvision==0.15.1\n"},
 			"torch torchvision rich", "what its sources import: no file says what it asks for, install.sh:2 (conda install pytorch torchvision -c pytorch), install.sh:5 (pip install torchvision==0.15.1), install.sh:4 (pip install rich)", ""},
 		{"one of several in a script", map[string]string{"train.py": "import torch\n", "install.sh": "if [ $1 = a ]; then\n  pip install torch==2.6.0\nelse\n  pip install torch==2.5.0 rich\nfi\n"},
 			"torch", "install.sh:2 (pip install torch==2.6.0)", ""},

@@ -29,9 +29,9 @@ func TestLocal(t *testing.T) {
 			"packages/a/pyproject.toml": member, "packages/b/pyproject.toml": build + "'our_deep'\ndependencies = ['tqdm']\n", "packages/c": ""},
 			asked: "torch numpy einops tqdm", members: "packages/a packages/b", own: "."},
 		"workspace of its top": {here: true, files: map[string]string{
-			"pyproject.toml": build + "'x'\ndependencies = ['torch', 'our-part', 'our-gone', 'our-lost']\n[tool.uv.workspace]\nmembers = ['a', 'no*']\n" +
+			"pyproject.toml": build + "'x'\ndependencies = ['our-part', 'our-gone', 'our-lost']\n[tool.uv.workspace]\nmembers = ['a', 'no*']\n" +
 				"[tool.uv.sources]\nour-part = { workspace = true }\nour-gone = { workspace = true }\nour-lost = { workspace = true }\n",
-			"a/pyproject.toml": build + "'our-part'\ndependencies = ['einops']\n", "notes.txt": ""},
+			"a/pyproject.toml": build + "'our-part'\ndependencies = ['torch', 'einops']\n", "notes.txt": ""},
 			asked: "torch einops", members: "a", own: ".", said: "takes our-lost from a folder that is not followed"},
 		"not here": {files: map[string]string{
 			"pyproject.toml": build + "'x'\ndependencies = ['torch', 'our-part', 'near']\n[tool.uv.sources]\nour-part = { workspace = true }\nnear = { path = 'near' }\n"},
@@ -90,6 +90,9 @@ func TestLocal(t *testing.T) {
 			got := strings.Join(text.Each(asked, func(q pep508.Requirement) string { return q.Name }), " ")
 			if members := strings.Join(text.Each(to.Members, way), " "); got != c.asked || members != c.members {
 				t.Errorf("asked %q, in place %q", got, members)
+			}
+			if strings.Contains(strings.Join(w.Said, "\n"), "a folder down") {
+				t.Errorf("a member is told as another project: %q", w.Said)
 			}
 			if c.own != "" && way(to.Editable) != c.own || !strings.Contains(strings.Join(w.Said, "\n"), c.said) {
 				t.Errorf("own %q, said %q", to.Editable, w.Said)

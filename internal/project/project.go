@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -356,7 +357,9 @@ func listsBelow(dir string) []string {
 
 // projectsBelow names the project a folder down that asks for torch, where what is followed does not.
 func (w *Wish) projectsBelow(followed string) []string {
-	p, lists := wishes(filepath.Join(w.Dir, followed)+w.Extras), listsBelow(w.Dir)
+	p := wishes(filepath.Join(w.Dir, followed) + w.Extras)
+	own := slices.Collect(maps.Values(members(p, w.Dir)))
+	lists := slices.DeleteFunc(listsBelow(w.Dir), func(name string) bool { return slices.Contains(own, filepath.Dir(name)) })
 	if len(lists) == 0 || p.Asks("torch") || len(p.TorchIn) > 0 || slices.ContainsFunc(w.documented, family) || !wishes(lists[0]).Asks("torch") {
 		return nil
 	}
