@@ -3,13 +3,14 @@
 package installers
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 
 	"envfix/internal/plan"
 	"envfix/internal/pyproject"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -36,8 +37,8 @@ func (p pixi) steps(b *builder) error {
 	if err != nil {
 		return err
 	}
-	b.writeProject("pixi", name,
-		fmt.Sprintf("pixi takes a CPU build where [system-requirements] names no CUDA; `pixi install` installs torch %s then", b.choice.Torch), after)
+	cpu := say.If(!bytes.Contains(before, []byte("system-requirements]")), "pixi takes a CPU build where [system-requirements] names no CUDA; ")
+	b.writeProject("pixi", name, cpu+"`pixi install` installs torch "+b.choice.Torch+" from conda-forge then", after)
 	return nil
 }
 

@@ -149,8 +149,8 @@ func TestProjectTools(t *testing.T) {
 		"dynamic file": {"[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n[tool.setuptools.dynamic]\ndependencies = {file = [\"requirements.txt\"]}\n",
 			"torch==2.5.1", "", false},
 		"none": {"[project]\nname = \"x\"\nversion = \"1\"\n", "", "", false},
-		"poetry": {"[tool.poetry]\nname = \"x\"\n[tool.poetry.dependencies]\npython = \"^3.9\"\nexact = \"=4.30.0\"\ntorch = \"~2.4\"\nnumpy = {version = \"^1.26\", extras = [\"a\"], python = \">=3.10\"}\nopt = {version = \"1\", optional = true}\nlib = {git = \"https://host/lib\"}\n",
-			"exact==4.30.0 | numpy[a]>=1.26,<2 ; python_version >= '3.10' | torch>=2.4,<2.5", ">=3.9,<4", false},
+		"poetry": {"[tool.poetry]\nname = \"x\"\n[tool.poetry.dependencies]\npython = \"^3.9\"\nexact = \"=4.30.0\"\nlabel = \"^2.0.0+cu118\"\ntorch = \"~2.4\"\nnumpy = {version = \"^1.26\", extras = [\"a\"], python = \">=3.10\"}\nopt = {version = \"1\", optional = true}\nlib = {git = \"https://host/lib\"}\n",
+			"exact==4.30.0 | label>=2.0.0,<3 | numpy[a]>=1.26,<2 ; python_version >= '3.10' | torch>=2.4,<2.5", ">=3.9,<4", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Read([]byte(c.src), "pyproject.toml", files)

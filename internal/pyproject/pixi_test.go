@@ -74,3 +74,21 @@ func TestPixiFeature(t *testing.T) {
 		}
 	}
 }
+
+// The features of the default environment are what `pixi install` installs; a torch among the
+// packages of pip's is told with where it comes from.
+func TestPixiDefault(t *testing.T) {
+	content := "[dependencies]\npython = \">=3.10\"\n[environments]\ndefault = %s\nother = [\"cpu\"]\n[feature.cpu.dependencies]\npytorch-cpu = \"*\"\n" +
+		"[feature.main.dependencies]\ncuda-version = \"12.6.*\"\n[feature.main.pypi-dependencies]\ntorch = { version = \"==2.8.0\", index = \"https://download.pytorch.org/whl/cu126\" }\n"
+	for _, environment := range []string{"[\"main\"]", "{ features = [\"main\"], solve-group = \"x\" }"} {
+		e, err := ReadPixi([]byte(strings.Replace(content, "%s", environment, 1)), "pixi.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(e.Notes, "\n")
+		if e.CPU || e.CUDA != "12.6" || texts(&e.Project) != "torch==2.8.0" || !strings.Contains(said, "not followed: cpu") ||
+			!strings.Contains(said, "torch stands among its pypi-dependencies: `pixi install` takes it from https://download.pytorch.org/whl/cu126 as it is") {
+			t.Errorf("%s: it asks for %q, CUDA %q (CPU: %v), said %q", environment, texts(&e.Project), e.CUDA, e.CPU, said)
+		}
+	}
+}

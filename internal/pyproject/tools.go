@@ -155,6 +155,9 @@ func caret(s string) (spec string, ok bool) {
 		return "", false
 	}
 	for clause := range strings.SplitSeq(strings.ReplaceAll(s, " ", ""), ",") {
+		if strings.HasPrefix(clause, "^") || strings.HasPrefix(clause, "~") || strings.ContainsAny(clause, "<>") {
+			clause, _, _ = strings.Cut(clause, "+") // Poetry admits a build's label in a range, and PEP 440 none
+		}
 		switch {
 		case clause == "" || clause == "*":
 		case clause[0] == '^' || clause[0] == '~' && !strings.HasPrefix(clause, "~="):
@@ -200,12 +203,13 @@ type pixiTables struct {
 }
 
 // ReadPixi reads a pixi.toml, or the [tool.pixi] of a pyproject.toml: its packages in
-// pip's names, its Python and its CUDA. Of its features one that has the
-// torch which the rest has not is followed, and the others are noted.
+// pip's names, its Python and its CUDA. Its features are followed as far as they are the default
+// environment's; of the others one that has the torch which the rest has not, and the rest is noted.
 func ReadPixi(content []byte, name string) (*Environment, error) {
 	type tables struct {
 		pixiTables
-		Feature map[string]pixiTables `toml:"feature"`
+		Feature      map[string]pixiTables `toml:"feature"`
+		Environments map[string]any        `toml:"environments"`
 	}
 	var d struct {
 		tables
@@ -219,14 +223,19 @@ func ReadPixi(content []byte, name string) (*Environment, error) {
 	t := say.Either(path.Base(name) == "pyproject.toml", d.Tool.Pixi, d.tables)
 	e := &Environment{}
 	err := e.pixi(t.pixiTables, name)
-	features := slices.SortedStableFunc(slices.Values(sortedKeys(t.Feature)), func(a, b string) int { // of those that have a torch, the one for a GPU
-		return cmp.Compare(len(gpuFeature().FindString(b)), len(gpuFeature().FindString(a)))
-	})
+	usual := t.Environments["default"]
+	installed := text.Each(slices.Concat(anyList(usual), anyList(table(usual)["features"])), str)
+	rank := func(feature string) int { // of those that have a torch, the one for a GPU goes first
+		return say.Either(slices.Contains(installed, feature), 100, len(gpuFeature().FindString(feature)))
+	}
+	features := slices.SortedStableFunc(slices.Values(sortedKeys(t.Feature)), func(a, b string) int { return cmp.Compare(rank(b), rank(a)) })
 	for _, feature := range features {
-		if part := (&Environment{}); err == nil && !e.Asks("torch") && part.pixi(t.Feature[feature], name) == nil && part.Asks("torch") {
-			err, features = e.pixi(t.Feature[feature], name), slices.DeleteFunc(slices.Clone(features), func(other string) bool { return other == feature })
-			e.Notes = append(e.Notes, fmt.Sprintf("%s: torch stands in its feature %s, which is followed", name, text.Escape(feature)))
+		part, all := &Environment{}, slices.Contains(installed, feature)
+		if err != nil || !all && (e.Asks("torch") || part.pixi(t.Feature[feature], name) != nil || !part.Asks("torch")) {
+			continue
 		}
+		err, features = e.pixi(t.Feature[feature], name), slices.DeleteFunc(slices.Clone(features), func(other string) bool { return other == feature })
+		e.Notes = append(e.Notes, say.All(say.If(!all, fmt.Sprintf("%s: torch stands in its feature %s, which is followed", name, text.Escape(feature))))...)
 	}
 	if len(features) > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("%s: what its features ask for is not followed: %s", name, text.Cut(strings.Join(features, ", "), 200)))
@@ -254,7 +263,12 @@ func (e *Environment) pixi(t pixiTables, name string) error {
 	}
 	r := reader{p: &e.Project, name: name}
 	for _, n := range sortedKeys(t.Index) {
-		if where, _ := placeOf(table(t.Index[n])); where == "" {
+		where, _ := placeOf(table(t.Index[n]))
+		if n == "torch" {
+			e.Notes = append(e.Notes, fmt.Sprintf("%s: torch stands among its pypi-dependencies: `pixi install` takes it from %s as it is",
+				name, text.Escape(cmp.Or(str(table(t.Index[n])["index"]), where, "the default index"))))
+		}
+		if where == "" {
 			r.lenient([]string{n + strings.TrimPrefix(versionOf(t.Index[n]), "*")}, "pypi-dependencies")
 		}
 	}
