@@ -53,7 +53,7 @@ func (s frameworks) wayAlone(r pep508.Requirement, e matrix.Elsewhere, gpus []ma
 // places are where a package is published beside the default index; of a name that stands for
 // a framework's packages, where those are.
 func (s *problem) places(name string) []matrix.Elsewhere {
-	rows := s.m.ElsewhereOf(name, s.h.Platform.OS, s.h.Platform.Arch)
+	rows := s.elsewhere(name)
 	if len(rows) == 0 && s.isFramework(name) {
 		return xslices.Filter(s.m.Elsewhere, func(e matrix.Elsewhere) bool {
 			return e.Alone && PlainName(e.Package) == name && matrix.IsFor(e.OS, e.Arch, s.h.Platform.OS, s.h.Platform.Arch)

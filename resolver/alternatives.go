@@ -57,7 +57,7 @@ func (q packages) forCUDAAlone(r pep508.Requirement) bool {
 	if e, ok := xslices.Find(q.a.p.wheels(r.Name), wheel); ok {
 		return q.needsCUDA(e)
 	}
-	places := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
+	places := q.a.p.elsewhere(r.Name)
 	return slices.ContainsFunc(places, func(e matrix.Elsewhere) bool { return len(e.CUDA) > 0 }) &&
 		!slices.ContainsFunc(places, forCPU)
 }
@@ -169,7 +169,7 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 	var out []string
 	list := archList(gpus)
 	for _, r := range s.p.req.packages {
-		places := s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch)
+		places := s.p.elsewhere(r.Name)
 		name := s.builtFrom(r)
 		forLinux := func(e *matrix.Extension) bool { return e.OS == "linux" && !e.Sdist }
 		if s.p.h.Platform.OS == "windows" && name != "" && slices.ContainsFunc(s.p.cache.byPackage()[name], forLinux) {
@@ -199,7 +199,7 @@ func (s advice) sourceBuilds(gpus []machine.GPU) []string {
 func (s advice) builtFrom(r pep508.Requirement) string {
 	rows := s.p.wheels(r.Name)
 	own := func(e matrix.Elsewhere) bool { return e.Build != "" }
-	if len(rows) == 0 || s.p.isFramework(r.Name) || slices.ContainsFunc(s.p.m.ElsewhereOf(r.Name, s.p.h.Platform.OS, s.p.h.Platform.Arch), own) {
+	if len(rows) == 0 || s.p.isFramework(r.Name) || slices.ContainsFunc(s.p.elsewhere(r.Name), own) {
 		return "" // publishedElsewhere has its own way
 	}
 	sdist := func(e *matrix.Extension) bool { return e.Sdist }

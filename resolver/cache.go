@@ -30,6 +30,7 @@ type cache struct {
 	read       map[*matrix.Extension]code            // what is known of a wheel's code
 	versions   map[string][]version.Python           // releases of a package with known files
 	rowless    map[string][]version.Python           // of these, those that no row tells of
+	elsewhere  map[string][]matrix.Elsewhere         // places of a package
 	byPackage  func() map[string][]*matrix.Extension // rows of every system, in the order of the data
 	met        map[string]bool                       // whether some specifiers admit what others do not
 	noneSeen   bool                                  // nobody has seen any wheel for this system: Windows on ARM
@@ -85,7 +86,8 @@ func newCache(m *matrix.Matrix, p machine.Platform) *cache {
 		rank: make(map[*matrix.Release]int, len(m.Releases)), py: map[*matrix.Build][2]py{},
 		code: map[codeKey][2]bool{}, stack: map[codeKey]gap{}, rows: map[string][]*matrix.Extension{},
 		beside: map[besideKey][]*matrix.Extension{}, read: map[*matrix.Extension]code{}, versions: map[string][]version.Python{}, rowless: map[string][]version.Python{},
-		needs: map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
+		elsewhere: map[string][]matrix.Elsewhere{},
+		needs:     map[string][]matrix.Need{}, frameworks: frameworkBuilds(m), files: map[fileKey]string{},
 		admit: map[admitKey]bool{}, fit: map[fitKey]bool{}, models: map[string]matrix.Device{},
 		met: map[string]bool{}, channel: map[string][]*matrix.Build{}, behind: map[*matrix.Build]*matrix.Release{},
 		table:     sync.OnceValue(matrix.Devices),
@@ -122,6 +124,11 @@ func (c *cache) newerTorch(a, b *matrix.Build) int {
 		return j - i
 	}
 	return a.Release.Torch.Compare(b.Release.Torch)
+}
+
+// elsewhere is where a package is published beside the default index.
+func (s *problem) elsewhere(name string) []matrix.Elsewhere {
+	return remembered(s.cache.elsewhere, name, func() []matrix.Elsewhere { return s.m.ElsewhereOf(name, s.h.Platform.OS, s.h.Platform.Arch) })
 }
 
 func (c *cache) pythons(b *matrix.Build) (low, high py) {

@@ -37,7 +37,7 @@ var manyOf = map[string]struct{ what, args string }{"index": {"an index", "--ind
 func (q packages) places(name string, b *matrix.Build) []offer {
 	var out []offer
 	minor := version.Minor(b.Release.Torch.String())
-	for _, e := range q.a.p.m.ElsewhereOf(name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch) {
+	for _, e := range q.a.p.elsewhere(name) {
 		if e.URL == "" || !xslices.Admits(e.Torch, minor) || !xslices.Admits(e.Pythons, q.a.py.String()) ||
 			e.ABI != "" && e.ABI != "both" && e.ABI != abiOf(b) || len(e.Archs) > 0 && len(archsFor(e.Archs, q.a.gpus, false)) == 0 {
 			continue

@@ -310,7 +310,7 @@ func (q packages) passedRefusal(r pep508.Requirement) *Reason {
 	if e := q.ofOtherSystem(r); e != nil {
 		return q.a.no(e.Source, "%s %s is one wheel for every system, and its libraries are for %s alone", r.Name, e.Version, e.OS)
 	}
-	if rows := q.a.p.m.ElsewhereOf(r.Name, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" &&
+	if rows := q.a.p.elsewhere(r.Name); len(rows) > 0 && !q.a.p.known(r.Name) && r.URL == "" &&
 		(q.a.accel == cuda || len(q.a.p.versionsOf(r.Name)) == 0) {
 		where := "it has to be built from its source" + say.If(rows[0].Kind == "build", say.With(" (", rows[0].Note, ")"))
 		if slices.ContainsFunc(rows, func(e matrix.Elsewhere) bool { return e.Kind != "build" }) {
@@ -359,7 +359,7 @@ func (q packages) mismatch(r pep508.Requirement, e *matrix.Extension, b *matrix.
 	case e.Sdist && q.byWord(r, e.Version, b) != "":
 		return "" // its file says the rest: torch, CUDA, Python, GPU code
 	case e.Sdist:
-		rows := q.a.p.m.ElsewhereOf(e.Package, q.a.p.h.Platform.OS, q.a.p.h.Platform.Arch)
+		rows := q.a.p.elsewhere(e.Package)
 		return cmp.Or(strings.TrimPrefix(Unbuildable(rows, q.a.gpus), e.Package+" "), "is only a source distribution: it has to be built")
 	case !q.a.p.cache.admits(e.Torch, b.Release.Torch):
 		return "needs torch" + e.Torch.String()
