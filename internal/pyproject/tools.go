@@ -155,7 +155,7 @@ func caret(s string) (spec string, ok bool) {
 		return "", false
 	}
 	for clause := range strings.SplitSeq(strings.ReplaceAll(s, " ", ""), ",") {
-		if strings.HasPrefix(clause, "^") || strings.HasPrefix(clause, "~") || strings.ContainsAny(clause, "<>") {
+		if strings.ContainsAny(clause, "^~<>") {
 			clause, _, _ = strings.Cut(clause, "+") // Poetry admits a build's label in a range, and PEP 440 none
 		}
 		switch {
