@@ -9,6 +9,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/managers"
+	"envfix/internal/modules"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/pyproject"
@@ -25,6 +26,7 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 		return nil
 	}
 	whole, side, why := packaging(dir, "", asked), strewn(dir), ""
+	takes := takesToBuild(whole)
 	switch {
 	case !whole.Builds, len(whole.Requirements) > 0 && (asked.Hashed || isEnvironment(followed)): // the list is all that is to be there, or conda's
 		return nil
@@ -33,9 +35,10 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 		return nil
 	case !whole.Laid && len(side) > 1 && !slices.Contains(side, "src"):
 		why = "which of " + strings.Join(say.Few(side, 4, "%d more"), ", ") + " it is nothing says, and setuptools builds none of several; from its own folder all of it is imported"
-	case whole.TorchBuild:
-		why = "to build it takes torch, and for extensions nvcc of its CUDA and a C++ compiler; with the environment active " +
-			"`python -m pip install --no-build-isolation --no-deps -e " + dir + "` does"
+	case len(takes) > 0:
+		why = "to build it takes " + strings.Join(takes, " and ") + ", and for extensions " + say.If(slices.Contains(takes, "torch"), "nvcc of its CUDA and ") +
+			"a C++ compiler; with the environment active " +
+			"`python -m pip install --no-build-isolation --no-deps -e " + dir + "` does" + say.If(!t.WithPip, " (`--with-pip` brings pip)")
 	default:
 		t.Imported = append(t.Imported, ownPackages(dir)...)
 		if t.Editable = cmp.Or(w.Home, dir); !elsewhere {
@@ -47,12 +50,26 @@ func (w *Wish) installProject(dir, followed string, t *plan.Target, elsewhere bo
 	return err
 }
 
+// takesToBuild are the packages that a build of a project takes and that are not there while it is
+// built apart: torch, which is to be the one that is chosen, and what its setup.py imports before
+// a build system that names it could bring it.
+func takesToBuild(p pyproject.Project) (takes []string) {
+	named := slices.ContainsFunc(p.BuildNeeds, func(name string) bool { return name != "setuptools" && name != "wheel" })
+	for _, m := range append([]string{say.If(slices.Contains(p.BuildNeeds, "torch"), "torch")}, p.BuildImport...) {
+		if _, by := modules.Brought(m); len(by) > 0 && (by[0] == "torch" || !named && by[0] != modules.Python && !strings.HasPrefix(by[0], "setuptools")) {
+			takes = xslices.Add(takes, by[0])
+		}
+	}
+	return takes
+}
+
 // packaging is what the packaging of a folder says together, without what is asked for already.
 func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
 	for _, name := range packagings {
 		p := wishes(filepath.Join(dir, name) + extras)
 		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
-		whole.Builds, whole.TorchBuild, whole.Unversioned = whole.Builds || p.Builds, whole.TorchBuild || p.TorchBuild, whole.Unversioned || p.Unversioned
+		whole.Builds, whole.Unversioned = whole.Builds || p.Builds, whole.Unversioned || p.Unversioned
+		whole.BuildImport, whole.BuildNeeds = append(whole.BuildImport, p.BuildImport...), append(whole.BuildNeeds, p.BuildNeeds...)
 		whole.Places, whole.Name = append(whole.Places, p.Places...), cmp.Or(whole.Name, p.Name)
 		whole.Laid = whole.Laid || p.Laid
 	}

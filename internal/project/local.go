@@ -57,7 +57,7 @@ func (w *Wish) local(p *pyproject.Project, members map[string]string, seen map[s
 		switch {
 		case !k.Local():
 			continue
-		case k.Marker != "", dir == "" || err != nil, part.TorchBuild || part.Unversioned, w.Home != "" && !filepath.IsLocal(way):
+		case k.Marker != "", dir == "" || err != nil, len(takesToBuild(part)) > 0 || part.Unversioned, w.Home != "" && !filepath.IsLocal(way):
 			w.Said = append(w.Said, at+" that is not followed, and it is asked of no index: `python -m pip install` in the environment installs it")
 			continue
 		case part.Name == "" && !part.Builds:

@@ -9,10 +9,12 @@ import (
 )
 
 // An Import is a module that a Python file imports by its whole name, such as
-// google.protobuf.message. Guarded: it does without, where it is not there.
+// google.protobuf.message. Guarded: it does without, where it is not there. Inner: in a block,
+// which need not be entered.
 type Import struct {
 	Module  string
 	Guarded bool
+	Inner   bool
 }
 
 // Imports are the modules that a Python file imports, its own package's relative ones
@@ -33,7 +35,7 @@ func Imports(content []byte) (out []Import) {
 		if s.is(0, "except") || s.is(0, "try") && !all[i:].raises() || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.Text == "TYPE_CHECKING" }) {
 			guards = append(guards, s[0].Indent)
 		}
-		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, len(guards) > 0} })...)
+		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, len(guards) > 0, !begins || s[0].Indent > 0} })...)
 	}
 	return out
 }

@@ -242,7 +242,7 @@ func TestBuilds(t *testing.T) {
 		if p.Builds {
 			got = "builds"
 		}
-		if p.Builds && p.TorchBuild {
+		if more := append(p.BuildNeeds, p.BuildImport...); p.Builds && slices.ContainsFunc(more, func(n string) bool { return strings.HasPrefix(n, "torch") }) {
 			got += " with torch"
 		}
 		if got != want {

@@ -49,7 +49,8 @@ type Project struct {
 	TorchIn     []Carrier // extras and groups that ask for torch
 	Builds      bool      // it says how the project itself is built: that can be installed
 	Laid        bool      // it says which packages that is, or its backend is not setuptools, which looks for them
-	TorchBuild  bool      // to build it takes torch
+	BuildImport []string  // modules that its setup.py imports in any case, or torch in some
+	BuildNeeds  []string  // packages that its build system requires
 	Unversioned bool      // it is to be built, and its [project] says no version, nor that it is computed: no tool builds that
 	Silent      bool      // a pyproject.toml that says nothing of dependencies: setup.py or setup.cfg does
 	Unfollowed  []string  // what is not followed, and changes no file that is locked as far as is known
@@ -238,7 +239,11 @@ func (d *document) packaging(p *Project) {
 	p.Builds = (d.Build != nil || tool.Packages != nil) && p.Name != "" && (asked == nil || *asked) && (poetry == nil || *poetry)
 	p.Unversioned = p.Builds && d.Project.Name != "" && d.Project.Version == "" && !slices.Contains(d.Project.Dynamic, "version")
 	if d.Build != nil {
-		p.TorchBuild = namesTorch(d.Build.Requires) != ""
+		for _, line := range d.Build.Requires {
+			if q, err := pep508.Parse(line, ""); err == nil {
+				p.BuildNeeds = append(p.BuildNeeds, q.Name)
+			}
+		}
 		p.Laid = p.Laid || !strings.HasPrefix(cmp.Or(d.Build.Backend, "setuptools"), "setuptools")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/say"
@@ -17,8 +16,6 @@ import (
 
 // An Opener returns a file beside the one that is read, by its slashed path.
 type Opener func(path string) ([]byte, error)
-
-var importsTorch = lazy.Regexp(`(?m)^\s*(import|from) +torch\b`)
 
 // packaging are the arguments that say what setuptools packs: without one it looks for it.
 var packaging = []string{"packages", "py_modules", "ext_modules", "package_dir"}
@@ -30,7 +27,12 @@ var packaging = []string{"packages", "py_modules", "ext_modules", "package_dir"}
 func ReadSetup(content []byte, name string, open Opener, groups ...string) (*Project, error) {
 	prog := readProgram(string(text.UTF8(content)))
 	asked := prog.setupCall()
-	p := &Project{Builds: len(asked) > 0, TorchBuild: importsTorch().Match(content)}
+	p := &Project{Builds: len(asked) > 0}
+	for _, i := range Imports(content) {
+		if module, _, _ := strings.Cut(i.Module, "."); module == "torch" || !i.Guarded && !i.Inner {
+			p.BuildImport = xslices.Add(p.BuildImport, i.Module)
+		}
+	}
 	p.Laid = strings.Contains(string(content), "**") || slices.ContainsFunc(packaging, func(key string) bool { return asked[key] != nil })
 	r := reader{p: p, name: name}
 	if settings := path.Join(path.Dir(name), "settings.ini"); open != nil && strings.Contains(string(content), "settings.ini") {
