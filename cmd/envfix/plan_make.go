@@ -211,7 +211,7 @@ func (f planFlags) unproven(ctx context.Context, q planning.Question, c *resolve
 	}
 	said := "what nothing names a version of is as of today"
 	if !slices.ContainsFunc(q.Request.Requirements, func(q pep508.Requirement) bool { return q.Name == "torch" && !q.Spec.IsZero() }) {
-		why := say.Either(slices.Contains(f.wish.Relax, "torch"), "its version of torch is set aside", "it names no version of torch")
+		why := say.Either(slices.Contains(f.wish.Relax, "torch"), "its version of torch is set aside", "what is followed names no version of torch")
 		said = fmt.Sprintf("nothing is proven for this project: %s, and %s is what fits here", why, c.Torch)
 	}
 	if day := f.then(ctx, q.Matrix); day != "" {

@@ -44,7 +44,7 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 		case err != nil || no != nil: // of the build of torch uv knows nothing
 			l.late = errors.Is(err, errLate)
 			return nil, nil
-		case len(a.Versions) == 0:
+		case len(a.Versions) == 0, len(held) == 0 && slices.ContainsFunc(a.Plain, l.Framework): // what is there for the GPU would not use it
 			continue
 		case try == "" && len(held) > 0:
 			a.say("%s has %s, and no build of it runs here: its other versions are kept", l.Locked[0].From, held[len(held)-1])
