@@ -247,6 +247,22 @@ func TestPackagingBesideList(t *testing.T) {
 	}
 }
 
+// A setup.py that is left beside a pyproject.toml with dependencies asks for nothing; where those
+// are dynamic it does.
+func TestPackagingRuled(t *testing.T) {
+	for written, want := range map[string]string{"dependencies = ['torch', 'rich']\n": "torch rich", "dynamic = ['dependencies']\n": "torch tqdm<4"} {
+		w := &Wish{}
+		dir := tree(t, map[string]string{"pyproject.toml": builds + "[project]\nname = 'x'\nversion = '1'\n" + written,
+			"setup.py": "from setuptools import setup\nsetup(name='x', version='1', install_requires=['torch', 'tqdm<4'])\n"})
+		if err := w.Follow(dir, &plan.Target{}, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(asks(t, w), " "); got != want {
+			t.Errorf("%s asks for %s, not %s", written, got, want)
+		}
+	}
+}
+
 // The package of a project that is installed is imported, too; one that package_dir gives the
 // project's name is its own, wherever it lies.
 func TestOwnPackages(t *testing.T) {

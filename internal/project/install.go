@@ -64,9 +64,13 @@ func takesToBuild(p pyproject.Project) (takes []string) {
 }
 
 // packaging is what the packaging of a folder says together, without what is asked for already.
+// What a pyproject.toml says of the dependencies is all: no backend adds those of a setup.py.
 func packaging(dir, extras string, asked *pyproject.Project) (whole pyproject.Project) {
 	for _, name := range packagings {
 		p := wishes(filepath.Join(dir, name) + extras)
+		if name != packagings[0] && whole.Name != "" && !wishes(filepath.Join(dir, packagings[0])).Silent {
+			p.Requirements = nil
+		}
 		whole.Requirements = append(whole.Requirements, xslices.Filter(p.Indexed(), func(q pep508.Requirement) bool { return !asked.Asks(q.Name) && !whole.Asks(q.Name) })...)
 		whole.Builds, whole.Unversioned = whole.Builds || p.Builds, whole.Unversioned || p.Unversioned
 		whole.BuildImport, whole.BuildNeeds = append(whole.BuildImport, p.BuildImport...), append(whole.BuildNeeds, p.BuildNeeds...)
