@@ -140,7 +140,7 @@ func (s advice) changes() []change {
 		{build != "", "--build " + build, func(r *Request) { r.Build = build }},
 		{r.CUDA != "", "drop `--cuda " + r.CUDA + "`", func(r *Request) { r.CUDA = "" }},
 		{r.Build != "", "drop `--build " + r.Build + "`", anyBuild},
-		{s.p.req.conda(), "drop `--manager " + r.Manager + "`", func(r *Request) { r.Manager = "" }},
+		{s.p.req.conda(), "--manager " + managers.Usual, func(r *Request) { r.Manager = "" }},
 		{toConda, "--manager conda", func(r *Request) { r.Manager = managers.Conda()[0] }},
 		{r.Policy != nil, "without the team's policy", func(r *Request) { r.Policy = nil }},
 		{nightly, "--channel nightly", func(r *Request) { r.Channel = "nightly" }},

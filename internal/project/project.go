@@ -249,8 +249,8 @@ func (w *Wish) whatWasRead(dir, followed, documented string) string {
 	return said + say.With("; not followed: ", strings.Join(say.Few(left, 6, "%d more"), ", "), hint)
 }
 
-// OtherList names the list beside the one that torch stands in that fits where that does not,
-// with the project's further ones: what it keeps for older drivers and other GPUs.
+// OtherList names the list beside the one that torch stands in, or the packaging, that fits where
+// that does not, with the project's further ones: what it keeps for older drivers and other GPUs.
 func (w *Wish) OtherList(q planning.Question) []string {
 	of := func(r pep508.Requirement) string { return strings.Split(r.From, ":")[0] }
 	asked := q.Request.Requirements
@@ -260,7 +260,11 @@ func (w *Wish) OtherList(q planning.Question) []string {
 	}
 	rest := xslices.Filter(asked, func(r pep508.Requirement) bool { return of(r) != of(asked[i]) && r.From != "" })
 	files, runs := xslices.Once(text.Each(rest, of)), q.Runs()
-	for _, name := range others(w.Dir) {
+	if isEnvironment(of(asked[i])) { // what else conda's file says is its own
+		q.Request.CUDA, q.Request.Manager = say.If(!w.FileCUDA, q.Request.CUDA), say.If(!w.ByFile, q.Request.Manager)
+		q.Request.ProjectPython = projectPython(w.Dir)
+	}
+	for _, name := range append(others(w.Dir), packagings...) {
 		path := filepath.Join(w.Dir, name)
 		p := wishes(path)
 		if slices.Contains(append(files, of(asked[i])), path) || !p.Asks("torch") {
