@@ -95,6 +95,9 @@ func (w *Wish) pixiDemands() error {
 	}
 	w.demands = cmp.Or(w.demands, pyproject.MinorPython(e.Python))
 	w.Said = append(w.Said, e.Notes...)
+	if !e.Asks("torch") {
+		w.Said = append(w.Said, name+" asks for no torch itself: where a package of it brings one, `pixi install` takes that one as it is")
+	}
 	w.takeCUDA(e.CUDA)
 	for _, q := range e.Requirements {
 		if family(q) {
