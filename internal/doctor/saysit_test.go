@@ -38,3 +38,30 @@ func TestCUDAThatCameForROCm(t *testing.T) {
 		}
 	}
 }
+
+// A message is its program's: where another one is known to have printed the line, by a
+// sentence of its own or by the frame that raised it, the line is told as that one's.
+func TestAnotherProgramSaysIt(t *testing.T) {
+	const raised = "Traceback (most recent call last):\n" +
+		"  File \"/v/lib/python3.12/site-packages/sglang/srt/layers/quant.py\", line 61, in check\n" +
+		"    raise ValueError(\n"
+	for text, want := range map[string]string{
+		raised + "ValueError: the W4A4 path is not yet implemented for MPS":  "sglang",
+		"Failed to build cuDNN graph for Flash Attention: bad shape":         "onnxruntime",
+		"ValueError: nvfp4_gemm_swiglu_nvfp4_quant requires SM100, got SM90": "sglang",
+	} {
+		a := explained(t, text)
+		for _, m := range append(a.Matches, a.Known...) {
+			if m.Program != want || m.Message == "mps-op" || m.Message == "build-failed-ext" {
+				t.Errorf("%q: %+v", text, m)
+			}
+		}
+		if len(a.Matches)+len(a.Known) != 1 {
+			t.Errorf("%q: %+v", text, a)
+		}
+	}
+	// What comes through from below is nobody's own.
+	if a := explained(t, raised+"RuntimeError: CUDA error: no kernel image is available for execution on the device"); len(a.Matches) != 1 || a.Matches[0].Cause == "none" {
+		t.Errorf("%+v", a)
+	}
+}

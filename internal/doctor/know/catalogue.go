@@ -29,6 +29,7 @@ type Catalogue struct {
 
 	once   sync.Once
 	places []string
+	speak  map[string]bool     // programs with sentences of their own
 	starts []int               // the first row of each head
 	seen   [1 << seenLog]uint8 // whether a key begins like this, so that nearly every place of a line is passed over
 }
@@ -175,6 +176,12 @@ func (c *Catalogue) index(pieces, count map[string]int) error {
 func (c *Catalogue) open() {
 	plain, _ := io.ReadAll(flate.NewReader(strings.NewReader(c.Places))) // this program's own making
 	c.places, c.starts = strings.Split(string(plain), "\n"), make([]int, len(c.Heads)+1)
+	c.speak = map[string]bool{}
+	for n := range len(c.From) / fromSize {
+		if o := c.origin(n); !o.Code {
+			c.speak[o.Program] = true
+		}
+	}
 	for head := range c.Heads {
 		c.starts[head+1] = c.starts[head] + int(c.Heads[head])
 		for at := c.starts[head]; at < c.starts[head+1]; at++ {
@@ -192,6 +199,16 @@ func (c *Catalogue) origin(n int) Origin {
 
 func (c *Catalogue) sort(n int) int {
 	return int(c.From[n*fromSize+2])<<8 | int(c.From[n*fromSize+3])
+}
+
+// Speaks reports whether one of the programs of a message ("torch/nccl") has sentences of its own
+// here, beside names of an enumeration.
+func (c *Catalogue) Speaks(program string) bool {
+	if c == nil {
+		return false
+	}
+	c.once.Do(c.open)
+	return slices.ContainsFunc(strings.Split(program, "/"), func(p string) bool { return c.speak[p] })
 }
 
 // short is the end of a path: a file and the directory it lies in.

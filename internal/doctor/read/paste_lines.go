@@ -93,7 +93,9 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		return
 	}
 	r.whole = l
-	r.framed(l)
+	if !joined {
+		r.framed(l)
+	}
 	due, again := r.trials(l)
 	k := look{r: r, text: l, bare: l[len(placed().FindString(l)):], said: said, joined: joined, again: again, below: Quiet(l), vain: vain,
 		code: isSource(l) || framed().MatchString(r.prev) && (joined || strings.HasPrefix(l, " ") && !raised().MatchString(l))}
@@ -150,12 +152,31 @@ func (k *look) message(t *trial, n int) {
 		return // what its program does not call a fault is none, unless the message is known as such a line
 	}
 	m := r.match(t, k.text)
-	if m == nil || supposed(k.text, m[0]) || k.code || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
+	if m == nil || k.theirs(r.k.Messages[n].Program) || supposed(k.text, m[0]) || k.code || isStep(k.text) || k.vain != "" && strings.Contains(k.vain, m[0]) {
 		return
 	}
 	if k.matched = !k.joined || !already(r.c.Hits, k.said.Line); k.matched {
 		r.hit(t.test, m, k.said)
 	}
+}
+
+// theirs reports whether another program than this one ("torch", "torch/nccl"), which a message
+// is about, is known to have printed the line: the frame that raised it is another's, or the
+// sentence is. What comes through from below (a library, a driver, the system) is no program of
+// the catalogue, and any prints it.
+func (k *look) theirs(program string) bool {
+	if !k.r.k.Printed.Speaks(program) {
+		return false
+	}
+	said := k.r.frame.program
+	if f := k.r.frame; !f.raises || k.said.Line-f.line > inFrame {
+		row, found := k.r.k.Printed.Find(k.bare)
+		if !found || row.Code || row.Shared {
+			return false
+		}
+		said = row.Program
+	}
+	return !slices.ContainsFunc(strings.Split(program, "/"), func(p string) bool { return frame{program: p}.of(said) })
 }
 
 var (
@@ -281,6 +302,7 @@ type frame struct {
 	program, file string
 	line          int
 	said          bool // the line itself names it; false: a line of a traceback
+	raises        bool // its statement raises: the program itself, and nothing that it called, says what comes
 }
 
 // inFrame is how many lines after its frame an exception stands.
@@ -299,13 +321,14 @@ var (
 // framed takes in a line of a traceback.
 func (r *Reader) framed(l string) {
 	if m := loggerLine().FindStringSubmatch(l); m != nil {
-		r.frame = frame{m[1], strings.ReplaceAll(m[2], ".", "/"), r.line, true}
+		r.frame = frame{program: m[1], file: strings.ReplaceAll(m[2], ".", "/"), line: r.line, said: true}
 	}
 	if !strings.Contains(l, "-packages") {
+		r.frame.raises = r.frame.raises || r.line == r.frame.line+1 && r.line > 1 && strings.Contains(l, "  raise ")
 		return
 	}
 	if m := frameLine().FindStringSubmatch(l); m != nil {
-		r.frame = frame{m[1], m[2], r.line, m[3] == ":"}
+		r.frame = frame{program: m[1], file: m[2], line: r.line, said: m[3] == ":"}
 	}
 }
 
