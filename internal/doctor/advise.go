@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ type person struct {
 	into string // the interpreter that uv pip has to be told of; "" none
 
 	container bool
+	last      bool // no newer driver drives the GPU than the branch that is there
+	rocm      bool // torch is the build for AMD's GPUs, or is to be
 	managed   bool // the Python that was examined is the system's, which pip refuses to change (PEP 668)
 }
 
@@ -32,6 +35,8 @@ func (e *exam) person() person {
 	pythons := e.Machine.Pythons
 	p.managed = !e.Pasted && e.Files != nil && len(pythons) > 0 && pythons[0].ExternallyManaged && !slices.ContainsFunc(pythons, func(y machine.Python) bool { return y.Active })
 	p.said = !e.Pasted || !e.From.OS.IsZero() || p.wsl
+	p.last = e.Driver().IsLast()
+	p.rocm = (e.Torch.HIP != "" || !e.Says.ROCm.IsZero() || e.GPU().Of(machine.AMD)) && !e.GPU().Of(machine.NVIDIA)
 	switch {
 	case !e.Did.EmbeddedPython.IsZero():
 		p.pip = `.\python_embeded\python.exe -m pip`
@@ -164,24 +169,24 @@ func (p person) render(way string) string {
 		return "`envfix apply` makes an environment (.venv) with what fits: this Python is the system's, and pip does not install into it (PEP 668)"
 	}
 	way = p.installer(way)
-	switch {
-	case p.os == "windows":
+	if p.os == "windows" {
 		way = text.OnWindows(way)
-		if unix().MatchString(way) {
-			return kept(way, unix())
+	}
+	for _, f := range []struct {
+		here   bool
+		others func() *regexp.Regexp // what it has not
+	}{
+		{p.os == "windows", unix}, {p.os == "macos", notMac}, {p.wsl, notWSL}, {p.os == "linux" && p.said && !p.wsl, notLinux}, {p.rocm, notROCm}, {p.last, newer},
+	} {
+		if f.here && f.others().MatchString(way) {
+			way = kept(way, f.others())
 		}
-	case p.os == "macos" && notMac().MatchString(way):
-		return kept(way, notMac())
-	case p.wsl && notWSL().MatchString(way):
-		return kept(way, notWSL())
-	case p.os == "linux" && p.said && !p.wsl && notLinux().MatchString(way):
-		return kept(way, notLinux())
 	}
 	return way
 }
 
 // kept is what is left of a way out without the clauses that a system does not have.
-func kept(way string, foreign interface{ MatchString(string) bool }) string {
+func kept(way string, foreign *regexp.Regexp) string {
 	out := xslices.Filter(clauses(way), func(clause string) bool { return !foreign.MatchString(clause) })
 	return strings.Join(out, "; ")
 }
@@ -212,6 +217,10 @@ var (
 	// what only Windows has, of somebody who is known to use Linux
 	notLinux = lazy.Regexp(`(?i)^Windows\b|Scripts\\|\bwinget\b|\bsetx [A-Z]|\$env:|Remove-Item Env:|vc_redist|` +
 		`visual c\+\+ redist|\btaskkill\b`)
+	newer = lazy.Regexp(`\bupdate the (?:\S+ )?driver|--change-driver|\bnewer driver`)
+	// what is of NVIDIA alone
+	notROCm = lazy.Regexp(`nvidia-(?:smi|driver|modprobe|ctk)|nvidia_uvm|NVIDIA(?:'s)? (?:driver|repository|CUDA)|cuda-toolkit|/usr/local/cuda|` +
+		`CUDA_HOME|\bCUDA toolkit|whl/cu\d|--gpus all|compute-sanitizer|torch\.version\.cuda`)
 )
 
 // installer names pip as this person calls it.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 
 	"envfix/internal/doctor/read"
@@ -12,12 +13,13 @@ var (
 	setsVariable = lazy.Regexp("^(?:now: |or )?`export ([A-Z][A-Z0-9_]*)=\"?([^\"` ]+)\"?`")
 	takesOut     = lazy.Regexp("^`unset ([A-Z][A-Z0-9_]*)`$")
 	installsOne  = lazy.Regexp("^`pip install \"?([A-Za-z][\\w.-]*)==([\\w.+]+)\"?`$")
+	installsAny  = lazy.Regexp("`((?:pip|conda) install [^`]+)`$")
 	allocator    = lazy.Regexp("(?:, or )?`export PYTORCH_(?:CUDA_)?ALLOC_CONF=expandable_segments:True`" +
 		"(?: \\(PYTORCH_CUDA_ALLOC_CONF before torch 2\\.9\\))?")
 )
 
 // already leaves out of a remedy what is so already: a variable that has the value, one
-// that is not set, a version that is installed. "" where nothing is left.
+// that is not set, a version that is installed, an installer's command that the paste shows. "" where nothing is left.
 func (e *exam) already(way string) string {
 	env := e.Machine.Env
 	for _, name := range []string{"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} {
@@ -25,12 +27,8 @@ func (e *exam) already(way string) string {
 			way = allocator().ReplaceAllString(way, "")
 		}
 	}
-	if r := strings.Index(way, "Visual C++ Redistributable"); r >= 0 && !e.Did.Redistributable.IsZero() &&
-		!strings.Contains(way, "newest") {
+	if e.moot(way) {
 		return ""
-	}
-	if e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") || way == "reboot" && !e.Did.Rebooted.IsZero() {
-		return "" // it is that build; that was done
 	}
 	if m := setsVariable().FindStringSubmatch(way); m != nil && env[m[1]] == m[2] {
 		return ""
@@ -44,6 +42,14 @@ func (e *exam) already(way string) string {
 		return ""
 	}
 	return way
+}
+
+// moot reports whether the text says that it was done, or that it is that build.
+func (e *exam) moot(way string) bool {
+	m := installsAny().FindStringSubmatch(way)
+	return m != nil && slices.ContainsFunc(e.Did.Ran, func(l string) bool { return strings.Contains(plain(l), plain(m[1])) }) ||
+		strings.Contains(way, "Visual C++ Redistributable") && !e.Did.Redistributable.IsZero() && !strings.Contains(way, "newest") ||
+		e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") || way == "reboot" && !e.Did.Rebooted.IsZero()
 }
 
 // isVersion reports whether a package is installed in a version.

@@ -42,6 +42,14 @@ var ruled = []struct{ check, sick, healthy string }{
 		"DRV021", "Windows 11, docker run --gpus all: Error 500: named symbol not found",
 		"Windows 11, docker run --gpus all: torch.cuda.is_available() True",
 	},
+	{
+		"CTR004", "GeForce GTX 580\nnvidia-container-cli: requirement error: unsatisfied condition: cuda>=10.2, please update your driver",
+		"GeForce GTX 580\nthe container runs",
+	},
+	{
+		"PY023", "File \"C:\\venv\\lib\\site-packages\\cupy\\x.py\", line 13, in <module>\nImportError: DLL load failed while importing runtime: not found",
+		"File \"C:\\venv\\lib\\site-packages\\cupy\\x.py\", line 13, in <module>\nthe runtime is loaded, torch.cuda.is_available() True",
+	},
 	{"PY001", "PyTorch version: 2.7.1+cpu\nGPU 0: NVIDIA A10", "PyTorch version: 2.7.1+cu128\nGPU 0: NVIDIA A10"},
 	{
 		"PY025", "[conda] pytorch 2.4.1 cpu_py311_0 conda-forge",

@@ -51,6 +51,32 @@ func TestAdviceIsOpenToThePerson(t *testing.T) {
 			"update the NVIDIA driver", "CPU build"},
 		{"the CUDA that torch was compiled with", "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version 12.2 does not match " +
 			"the version torch was compiled with 11.7, unable to compile cuda/cpp extensions without a matching cuda version.", "cuda-toolkit-11-7", "12-8"},
+		{"ROCm that stands in prose", "I installed PyTorch with ROCm 6.2 as the selector says, for my RX 7800 XT\nRuntimeError: Found no NVIDIA driver on your system.",
+			"the ROCm build anew", "dkms"},
+		{"the ROCm version of torch", "I have the rocm version of pytorch installed but get\nRuntimeError: Found no NVIDIA driver on your system.\nArch Linux",
+			"the ROCm build anew", "pacman"},
+		{"CUDA's compiler for ROCm", "pip install flash-attn\nRuntimeError: flash_attn was requested, but nvcc was not found.  Are you sure your environment has nvcc available?\n" +
+			"torch.__version__  = 2.3.0+rocm6.0\n", "is for ROCm", "cuda-toolkit"},
+		{"a Mac in Chinese", "Torch not compiled with CUDA enabled\n我用的是苹果M1芯片", "mps", "whl/cu"},
+		{"a machine without a GPU", "inference on a CPU-only machine with onnxruntime-gpu fails\nCUDA failure 100: no CUDA-capable device is detected ; GPU=0",
+			"CPUExecutionProvider", "nvidia-smi"},
+		{"a DLL of cupy", "File \"D:\\envs\\ll\\lib\\site-packages\\cupy\\cuda\\compiler.py\", line 13, in <module>\nImportError: DLL load failed while importing runtime: not found",
+			"pip show cupy", "2.4.1"},
+		{"a library of Linux on Windows", "C:\\Users\\me\\Python310\\lib\\site-packages\\x.py\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?",
+			"--upgrade bitsandbytes", "--gpus all"},
+		{"a version that was taken back", "vllm works, sglang does not\nERROR: Could not find a version that satisfies the requirement sgl-kernel==0.3.9.post2; extra == \"srt\" " +
+			"(from sglang[srt]) (from versions: 0.3.12, 0.3.16.post5)", "another release of that", "uv venv"},
+		{"a version that comes later elsewhere", "Windows 11, sglang\nERROR: Could not find a version that satisfies the requirement sgl-kernel==0.0.9.post2 (from sglang) (from versions: 0.0.1)",
+			"WSL 2 or Linux", "uv venv"},
+		{"an image beyond the card's last driver", "GeForce GTX 580, driver 390.157\nnvidia-container-cli: requirement error: unsatisfied condition: cuda>=10.2, please update your driver",
+			"use the CPU build", "update the driver"},
+		{"an image beyond the card", "GeForce GTX 580\nnvidia-container-cli: requirement error: unsatisfied condition: cuda>=10.2, please update your driver",
+			"an older CUDA, which branch 390 runs", "update the host"},
+		{"what an installer was asked for", "my RTX 3090 is not used\n$ pip install tensorflow[and-cuda]\nW tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries. Please make sure",
+			"conda install", "and-cuda"},
+		{"NVML of an older driver", "$ sudo nvidia-docker volume setup\nnvidia-docker: symbol lookup error: nvidia-docker: undefined symbol: nvmlInit_v2",
+			"a newer one", "type -a"},
+		{"libcuda alone", "stuck: libcuda.so not found error on Debian", "driver is missing", "CPU build"},
 		{"ranks that nobody started", "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set", "torchrun", "NCCL_SOCKET"},
 	} {
 		r, _ := examine(t, c.text)

@@ -55,7 +55,7 @@ const exhausted = "this was not it, or not all of it: "
 // plain is a remedy without the marks and blanks in which its print and a paste of it differ.
 func plain(way string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("`=>-", r) {
+		if strings.ContainsRune("`=>-\"'", r) {
 			return ' '
 		}
 		return r

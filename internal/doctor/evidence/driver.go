@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,11 +30,23 @@ func (e Driver) First(a matrix.Arch) version.Dotted { return a.First(e.WindowsCo
 // LeftBehind is a GPU that no driver as new as floor drives; nil where there is none.
 func (e Driver) LeftBehind(floor version.Dotted) (*machine.GPU, matrix.Arch) {
 	for i := range e.Machine.GPUs {
+		if e.Matrix == nil {
+			break
+		}
 		if a, ok := e.Matrix.Arch(e.Machine.GPUs[i].SM); ok && a.LastBranch > 0 && a.LastBranch < floor.Major() {
 			return &e.Machine.GPUs[i], a
 		}
 	}
 	return nil, matrix.Arch{}
+}
+
+// IsLast reports whether no newer driver than that of the machine drives any of its GPUs.
+func (e Driver) IsLast() bool {
+	d := e.Machine.Driver
+	return e.Matrix != nil && d != nil && !d.Version.IsZero() && len(e.Machine.GPUs) > 0 && !slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
+		a, ok := e.Matrix.Arch(g.SM)
+		return !ok || a.LastBranch == 0 || a.LastBranch > d.Version.Major()
+	})
 }
 
 // Floor is the oldest driver for a CUDA on this platform. Before CUDA 11 there is

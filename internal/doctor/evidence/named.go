@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -16,7 +17,15 @@ import (
 
 // named are the facts that are no field; zero where it is not so.
 var named = map[string]func(r *row, of []string) any{
-	"message":     func(r *row, of []string) any { return saidAt(r.e.Has(of...)) },
+	"message":   func(r *row, of []string) any { return saidAt(r.e.Has(of...)) },
+	"raised-by": func(r *row, of []string) any { return cmp.Or(r.e.Hit(of[0]), &read.Hit{}).Of },
+	"left-behind": func(r *row, of []string) any { // by a CUDA that a message names: that, the last branch, the GPU
+		wants := cmp.Or(r.e.Hit(of[0]), &read.Hit{}).Captures[of[1]]
+		if g, a := r.e.Driver().LeftBehind(r.e.Driver().Floor(Dotted(wants))); g != nil {
+			return fmt.Sprint(wants, " ", a.LastBranch, " ", NameOf(*g))
+		}
+		return ""
+	},
 	"no-device":   func(r *row, _ []string) any { return saidAt(r.e.Has(r.e.Limit("no-device").Values...)) },
 	"wsl-trouble": func(r *row, _ []string) any { return saidAt(r.e.Has(r.e.Limit("wsl-trouble").Values...)) },
 	"old-gpu": func(r *row, _ []string) any {

@@ -87,6 +87,7 @@ type Words struct {
 	Extensions  []string // packages with compiled modules that the text names
 	Unseen      Evidence // no GPU is seen or used
 	NoGPU       Evidence // the machine has none, and that is known
+	ROCm        Evidence // torch for ROCm is meant
 	NotServed   Evidence // the GPU is not supported any more
 	OldArch     Evidence // a generation before Turing
 	OpenModule  Evidence // the open kernel module

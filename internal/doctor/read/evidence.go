@@ -36,6 +36,8 @@ type Hit struct {
 	Captures map[string]string
 	Live     bool // of this machine's own log, about a GPU that cannot be used
 	Mild     bool // the line is a warning that asks for nothing yet
+
+	Of string // the package that raised it, as its traceback names it; "" not told
 }
 
 // A Printed is a line that a program prints when something is wrong, known by the

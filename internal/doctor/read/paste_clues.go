@@ -50,7 +50,7 @@ func (r *Reader) parts(first int, c *know.Clue) (said []Evidence) {
 		}
 	}
 	for j := range len(c.All) + len(c.None) {
-		s, found := r.part(first + j)
+		s, found := r.part(first+j, j >= len(c.All))
 		if found != (j < len(c.All)) {
 			return nil
 		}
@@ -69,8 +69,8 @@ func (r *Reader) worded(n int) bool {
 	return false
 }
 
-// part returns the first kept line that a part of a clue matches.
-func (r *Reader) part(n int) (Evidence, bool) {
+// part returns the first kept line that a part of a clue matches, of which a log says that nothing is wrong where quiet is so alone.
+func (r *Reader) part(n int, quiet bool) (Evidence, bool) {
 	first := len(r.kept)
 	for test, end := r.pass.Part(n); test < end; test++ {
 		for _, i := range r.words[test] {
@@ -78,7 +78,7 @@ func (r *Reader) part(n int) (Evidence, bool) {
 				break
 			}
 			r.spent += len(r.kept[i].text)
-			if r.pass.Tests[test].Re().MatchString(r.kept[i].text) {
+			if r.pass.Tests[test].Re().MatchString(r.kept[i].text) && (quiet || !Quiet(r.kept[i].text)) {
 				first = i
 			}
 		}

@@ -248,7 +248,7 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	if !found && p.Class == nil {
 		return
 	}
-	if f := r.frame; f.said && f.line == said.Line || !f.said && raised != nil && said.Line-f.line <= inFrame {
+	if f := r.frame; f.raises(said.Line, raised != nil) {
 		if !f.of(p.Row.Program) {
 			p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
 		}
@@ -332,6 +332,11 @@ func (r *Reader) framed(l string) {
 	}
 }
 
+// raises reports whether the frame's package says what stands in a line, which may end the traceback.
+func (f frame) raises(line int, ends bool) bool {
+	return f.said && f.line == line || !f.said && ends && line-f.line <= inFrame
+}
+
 // of reports whether the frame is of a program, which may be called otherwise than its package.
 func (f frame) of(program string) bool {
 	program = strings.ReplaceAll(program, "-", "_")
@@ -400,6 +405,9 @@ func (r *Reader) hit(n int, m []string, said Evidence) {
 		return
 	}
 	h := Hit{Message: r.k.Messages[t.Message], At: said, Mild: mild(r.whole)}
+	if r.frame.raises(said.Line, true) {
+		h.Of = r.frame.program
+	}
 	for i, name := range t.Re().SubexpNames() {
 		if name != "" && m[i] != "" {
 			if h.Captures == nil {

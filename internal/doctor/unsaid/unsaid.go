@@ -241,7 +241,7 @@ func ofCUDA(e *evidence.Evidence) []string {
 }
 
 var onlyCUDA = lazy.Regexp(`(No CUDA GPUs are available|no CUDA-capable device|cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE)|` +
-	`Found no NVIDIA driver|CUDA (?:unknown error|initialization)`)
+	`Found no NVIDIA driver|CUDA (?:unknown error|initialization)|libcuda\.so`)
 
 func maybeContainer(e *evidence.Evidence) (h hypothesis) {
 	if e.Place.Container.IsZero() {
