@@ -27,7 +27,7 @@ func (e *exam) already(way string) string {
 			way = allocator().ReplaceAllString(way, "")
 		}
 	}
-	if e.moot(way) {
+	if moot(e.Case, way) {
 		return ""
 	}
 	if m := setsVariable().FindStringSubmatch(way); m != nil && env[m[1]] == m[2] {
@@ -45,11 +45,11 @@ func (e *exam) already(way string) string {
 }
 
 // moot reports whether the text says that it was done, or that it is that build.
-func (e *exam) moot(way string) bool {
+func moot(c *read.Case, way string) bool {
 	m := installsAny().FindStringSubmatch(way)
-	return m != nil && slices.ContainsFunc(e.Did.Ran, func(l string) bool { return strings.Contains(plain(l), plain(m[1])) }) ||
-		strings.Contains(way, "Visual C++ Redistributable") && !e.Did.Redistributable.IsZero() && !strings.Contains(way, "newest") ||
-		e.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") || way == "reboot" && !e.Did.Rebooted.IsZero()
+	return m != nil && slices.ContainsFunc(c.Did.Ran, func(l string) bool { return strings.Contains(plain(l), plain(m[1])) }) ||
+		strings.Contains(way, "Visual C++ Redistributable") && !c.Did.Redistributable.IsZero() && !strings.Contains(way, "newest") ||
+		c.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") || way == "reboot" && !c.Did.Rebooted.IsZero()
 }
 
 // isVersion reports whether a package is installed in a version.
