@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,11 @@ func TestThreat20Readers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "program"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	linked, bin := t.TempDir(), t.TempDir() // `ln -s ~/.local/bin/uv /usr/local/bin`: where it leads is not on PATH
+	if err := errors.Join(os.WriteFile(filepath.Join(linked, "uv"), []byte("#!/bin/sh\n"), 0o755), os.Symlink(filepath.Join(linked, "uv"), filepath.Join(bin, "uv"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for _, path := range []string{os.Getenv("PATH"), dir + ":" + os.Getenv("PATH"), filepath.Dir(dir) + "/bin:" + os.Getenv("PATH")} {
 		c := exec.Command(os.Args[0], "-test.run=^TestThreat20Readers$")
 		c.Dir, c.Env = dir, append(os.Environ(), variable+"=1", "PATH="+path, "HOME="+t.TempDir(), "XDG_CACHE_HOME=", "TMPDIR="+t.TempDir())
@@ -54,6 +60,9 @@ func confinedReader(t *testing.T) {
 		if !os.IsPermission(err) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	if err := exec.Command("uv").Run(); err != nil {
+		t.Errorf("a program that PATH has by a link: %v", err)
 	}
 	if f, err := os.CreateTemp("", ""); err != nil {
 		t.Errorf("a temporary file: %v", err)

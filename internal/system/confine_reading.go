@@ -41,6 +41,11 @@ func ConfineReading() error {
 		if up := filepath.Dir(dir); !encloses(up, home) { // a program's own files lie beside its bin
 			start = append(start, up)
 		}
+		for _, name := range []string{"uv", "git", "python3"} { // a link may lead to where nothing else of PATH lies
+			if real, err := filepath.EvalSymlinks(filepath.Join(dir, name)); err == nil && !encloses(here, real) {
+				start = append(start, filepath.Dir(real))
+			}
+		}
 	}
 	return Confine(outside(write, here), outside(start, here))
 }
