@@ -31,7 +31,7 @@ func Relock(ctx context.Context, uv, index string, files map[string][]byte) ([]b
 		return slices.Concat(env, team.Stranger(dir), []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CONFIG_DIRS=" + dir, "UV_NO_BUILD=1"})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("uv: %s", text.Cut(words(&r), 300))
+		return nil, fmt.Errorf("uv: %s", text.Cut(words(&r, err), 300))
 	}
 	return r.Left, nil
 }

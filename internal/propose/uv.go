@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,9 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 		l.left = 0
 		return "", errLate
 	case err != nil && strings.Contains(r.Errs.String(), "No solution found"):
-		return "", &refusal{words(&r)}
+		return "", &refusal{words(&r, err)}
 	case err != nil:
-		return "", fmt.Errorf("uv: %s", text.Cut(words(&r), 300))
+		return "", fmt.Errorf("uv: %s", text.Cut(words(&r, err), 300))
 	}
 	return r.Out.String(), nil
 }
@@ -163,7 +164,7 @@ func (no *refusal) sentence() string {
 	return text.Cut("because "+cause, 300)
 }
 
-// words are what uv said, in one line.
-func words(r *team.UVRun) string {
-	return text.Printable(strings.Join(strings.Fields(r.Errs.String()), " "))
+// words are what uv said, in one line; else why it could not be asked.
+func words(r *team.UVRun, err error) string {
+	return text.Printable(strings.Join(strings.Fields(cmp.Or(r.Errs.String(), err.Error())), " "))
 }
