@@ -219,7 +219,7 @@ func whole(args []string, p *plan.Plan) []string {
 	if args == nil {
 		return nil
 	}
-	return slices.Concat(args, say.All(say.If(p.Target.Lacks, "--closure")), agreement(built(p)))
+	return append(slices.Clip(args), append(say.All(say.If(p.Target.Lacks, "--closure")), agreement(built(p))...)...) // none stay none, not nil
 }
 
 // hereArgs are the arguments of the command that builds here what a described machine is to

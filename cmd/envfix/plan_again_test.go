@@ -120,6 +120,9 @@ func TestNextWhole(t *testing.T) {
 			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}
+	if text := ui.Next(&plan.Plan{Steps: p.Steps}, nextArgs([]string{}, &plan.Plan{Steps: p.Steps}), ui.Style{Width: 80}); !strings.Contains(text, "`envfix apply` shows this") {
+		t.Errorf("nothing was asked for, and that is said:\n%s", text)
+	}
 	if got := nextArgs(nil, p); got != nil {
 		t.Errorf("%q", got)
 	}
