@@ -21,7 +21,7 @@ func (b *builder) amend(tool wheelTool) {
 		return
 	}
 	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
-	held, added := needs(b.t.Held, family), pep508.Names(pep508.Read(b.t.Adds, ""))
+	held, added := pinned(b.t.Held), pep508.Names(pep508.Read(b.t.Adds, ""))
 	b.t.Pins = slices.DeleteFunc(b.t.Pins, func(pin string) bool { name, _, _ := strings.Cut(pin, "=="); return held[name] })
 	for _, d := range b.t.Held.Dists {
 		moved := b.t.Repair != nil && slices.Contains(added, d.Name)
@@ -61,15 +61,31 @@ func (b *builder) amend(tool wheelTool) {
 	b.finish(exe)
 }
 
+// pinned are torch's family and what it requires in one version, and that in turn. What it
+// requires within bounds may move for another package: the check at the end holds the bounds.
+func pinned(there *machine.Held) map[string]bool {
+	out := map[string]bool{}
+	for name := range needs(there, family) {
+		out[name] = out[name] || rank(name) < len(family)
+		d, _ := heldDist(there, name)
+		for _, q := range pep508.Read(d.Requires, "") {
+			out[q.Name] = out[q.Name] || strings.HasPrefix(q.Spec.String(), "==")
+		}
+	}
+	maps.DeleteFunc(out, func(name string, exact bool) bool { _, is := heldDist(there, name); return !is || !exact })
+	return out
+}
+
 // needs are those of some packages that are there, and all that they require.
 func needs(there *machine.Held, first []string) map[string]bool {
-	dist := func(name string) (machine.HeldDist, bool) {
-		return xslices.Find(there.Dists, func(d machine.HeldDist) bool { return d.Name == name })
-	}
 	out := xslices.Reach(func(name string) []string {
-		d, _ := dist(name)
+		d, _ := heldDist(there, name)
 		return pep508.Names(pep508.Read(d.Requires, ""))
 	}, first...)
-	maps.DeleteFunc(out, func(name string, _ bool) bool { _, is := dist(name); return !is })
+	maps.DeleteFunc(out, func(name string, _ bool) bool { _, is := heldDist(there, name); return !is })
 	return out
+}
+
+func heldDist(there *machine.Held, name string) (machine.HeldDist, bool) {
+	return xslices.Find(there.Dists, func(d machine.HeldDist) bool { return d.Name == name })
 }

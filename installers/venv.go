@@ -200,7 +200,7 @@ func (b *builder) held() (args []string) {
 	stays := map[string]bool{} // what is carried over keeps its own version
 	if b.kept != nil {
 		for _, k := range b.kept.Stays {
-			stays[k.Name] = true
+			stays[k.Name] = k.Loose
 		}
 	}
 	pins := slices.DeleteFunc(slices.Clone(b.t.Pins), func(pin string) bool { name, _, _ := strings.Cut(pin, "=="); return stays[name] })

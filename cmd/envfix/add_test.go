@@ -98,6 +98,31 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// What torch's family requires in one version is held; what it requires within bounds moves
+// for another package, which is said.
+func TestAddMoves(t *testing.T) {
+	s := newOwnIndex(t, "uv")
+	s.private.Add(testindex.Wheel{Name: "torchvision", Version: "0.19.0", Requires: []string{"torch==2.4.0", "pillow!=8.3.*,>=1", "fixed==1.0.7"}})
+	for _, version := range []string{"1.0", "2.0"} {
+		for _, name := range []string{"pillow", "fixed"} {
+			s.private.Add(testindex.Wheel{Name: name, Version: version + ".7"})
+			s.public.Add(testindex.Wheel{Name: name, Version: version + ".7"})
+		}
+	}
+	s.public.Add(testindex.Wheel{Name: "draws", Version: "1.0", Requires: []string{"pillow<2"}, Files: map[string]string{"draws/__init__.py": ""}},
+		testindex.Wheel{Name: "other", Version: "1.0", Requires: []string{"fixed>=2"}, Files: map[string]string{"other/__init__.py": ""}})
+	s.install("torch==2.4.0", "torchvision==0.19.0", "pillow==2.0.7", "fixed==1.0.7")
+	if out, err := s.run("envfix", "add", "--yes", "--mirror", "default="+s.public.URL, "other"); err == nil || strings.Contains(out, "step 4 of 6") {
+		t.Errorf("what torchvision requires exactly was moved, or came to the check: %v\n%s", err, out)
+	}
+	if out, err := s.run("envfix", "add", "--yes", "--mirror", "default="+s.public.URL, "draws"); err != nil {
+		t.Fatal(out)
+	}
+	if moved, _ := filepath.Glob(filepath.Join(s.dir, ".venv/lib/*/site-packages/pillow-1.0.7.dist-info")); len(moved) != 1 {
+		t.Errorf("pillow is not the one that goes beside: %s", moved)
+	}
+}
+
 // A project's own tool writes its list and its lock; the environment follows with what the lock
 // says, and torch held. Where that fails, both files are as they were.
 func TestAddByOwnTool(t *testing.T) {
