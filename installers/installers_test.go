@@ -341,6 +341,18 @@ func TestNothingToDo(t *testing.T) {
 	}
 }
 
+// What torch brings is no change where torch is the same and asks for no other.
+func TestSameTorchSameLibraries(t *testing.T) {
+	h, r := v100(), resolver.Request{Requirements: []pep508.Requirement{requirement(t, "rich")}}
+	for nccl, changes := range map[string]int{"2.27.5": 0, "2.20.0": 1} {
+		there := &machine.Held{Files: true, Dists: []machine.HeldDist{dist("torch", "2.14.1+cu126", "nvidia-nccl-cu12==2.27.5"), dist("nvidia-nccl-cu12", nccl), dist("cuda-pathfinder", "1.0")}}
+		p := must(t, h, r, install(choice()), plan.Target{Dir: ".venv", Held: there})
+		if got := p.Keep.Changes; len(got) != changes {
+			t.Errorf("nccl %s: %v", nccl, got)
+		}
+	}
+}
+
 // What is not wanted any more is a change; what cannot be left out is said.
 func TestLess(t *testing.T) {
 	cuda := "12.6"

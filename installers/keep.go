@@ -125,6 +125,7 @@ func (c *keeper) sort(out *plan.Keep) {
 			c.leaves[d.Name] = dropped{why: "none goes with torch " + c.b.choice.Torch}
 		case pep508.Asks(c.b.r.Requirements, d.Name):
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "as you asked for it"})
+		case torchsLibrary(d.Name) && c.returns(d):
 		case torchsLibrary(d.Name):
 			goes := !brings(c.b.choice, d.Name)
 			out.Changes = append(out.Changes, plan.Change{Name: d.Name, From: d.Version, Goes: goes,
@@ -139,6 +140,17 @@ func (c *keeper) sort(out *plan.Keep) {
 			}
 		}
 	}
+}
+
+// returns reports whether one of torch's libraries comes back as it is: with the very torch that
+// is there, and what that brings asks for no other version of it.
+func (c *keeper) returns(library machine.HeldDist) bool {
+	to, _ := becomes(c.b.choice, "torch")
+	return to == c.was["torch"].Version && !slices.ContainsFunc(c.held.Dists, func(d machine.HeldDist) bool {
+		return slices.ContainsFunc(pep508.Read(d.Requires, ""), func(q pep508.Requirement) bool {
+			return q.Name == library.Name && !admits(q, library.Version)
+		})
+	})
 }
 
 // becomes is the version of a package that is chosen: torch's as torch itself says it,
