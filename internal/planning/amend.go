@@ -53,7 +53,7 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 		case !remove:
 			q.Target.Adds, wish.Packages = append(q.Target.Adds, a.Line()), append(wish.Packages, a.Line())
 		case held[a.Name] == "":
-			return nil, fail.Wrong(a.Name+" is not in "+q.Target.Dir, "`envfix facts` lists what is")
+			return nil, fail.Wrong(a.Name+" is not in "+q.Target.Dir, "`envfix facts -v` lists what is")
 		default:
 			q.Target.Removes = append(q.Target.Removes, a.Name)
 		}

@@ -91,7 +91,7 @@ func besides(p *plan.Plan) []string {
 	wanted := xslices.Filter(p.Basis.Request.Requirements, func(q pep508.Requirement) bool {
 		return env.Admits(q.Marker) && !slices.Contains(p.Target.Removes, q.Name)
 	})
-	names := text.Each(wanted, func(q pep508.Requirement) string { return q.Name })
+	names := pep508.Names(slices.Concat(wanted, pep508.Read(p.Target.Below, "")))
 	var out, seen []string
 	for _, name := range append(names, slices.Sorted(maps.Keys(p.Ask))...) { // flax brings jax
 		switch {

@@ -98,7 +98,7 @@ func Locked(r *team.Result) string {
 	}
 	section := func(title string, lines []string) {
 		b.WriteString(say.If(len(lines) > 0, title+"\n"))
-		for _, line := range say.Few(lines, 20, "… and %d more: `envfix lock diff HEAD`") {
+		for _, line := range say.Few(lines, 20, "… and %d more: `envfix lock diff HEAD`, where Git has the lock before") {
 			b.WriteString(Hang("  ", Clean(line)))
 		}
 	}
