@@ -56,11 +56,16 @@ func amendAction(c *cli.Context, verb string) error {
 
 // amendLock changes what the lock is asked for, and makes the environment what it says.
 func (f applyFlags) amendLock(c *cli.Context, verb string) error {
+	f.made.wish.Arguments, f.made.lock.exact = nil, verb == "remove"
+	if _, err := f.made.make(c.Context); err != nil && fail.Of(err).Code == fail.NoSolution {
+		said := *fail.Of(err) // before anything is written
+		said.Hints = append([]string{"`" + text.Command(append([]string{"envfix", "lock", verb}, c.Args().Slice()...)...) + "` changes the lock alone"}, said.Hints...)
+		return &said
+	}
 	change := say.Either(verb == "remove", lockRemoveCommand(), lockAddCommand())
 	if err := change.Action(c); err != nil {
 		return err
 	}
-	f.made.wish.Arguments, f.made.lock.exact = nil, verb == "remove"
 	if err := f.rounds(c.Context); err != nil {
 		said := *fail.Of(err)
 		said.Details = append(said.Details, "the lock is written; the environment is as it was")

@@ -88,6 +88,10 @@ func TestLockOfADirectoryAbove(t *testing.T) {
 	if _, said := lockSays(t, dir, "doctor", "-v"); !strings.Contains(said, "matches no profile") || strings.Contains(said, "`envfix apply` installs") {
 		t.Errorf("doctor names an apply that refuses:\n%s", said)
 	}
+	before := fileText(t, dir+"/envfix.lock") // what cannot be installed here is not begun
+	if code, said := lockSays(t, dir, "add", "--yes", "rich"); code != fail.NoSolution || !strings.Contains(said, "`envfix lock add rich` changes the lock alone") || fileText(t, dir+"/envfix.lock") != before {
+		t.Errorf("add exits %d:\n%s", code, said)
+	}
 	// Both refusals name a command that adds this very machine, as it can be pasted.
 	adds := regexp.MustCompile("`envfix lock target add (here)=\"([^\"`]*)\"`")
 	_, named := lockSays(t, dir, "plan", "--profile", "rtx")
