@@ -216,6 +216,9 @@ func (e *Env) taken(id string) bool {
 
 // mark makes a generation complete.
 func (e *Env) mark(g Generation) error {
+	if g.Wish != nil {
+		NoteMade(g.wishMark())
+	}
 	b, err := json.MarshalIndent(g, "", "  ")
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"envfix/internal/text"
 )
 
-// The ids of the plans that were made here, one a line, in the user's own state: an
-// id is a hash of all that a plan says, so that a file with such an id is a plan
+// The ids of the plans that were made here, and the wishes, one a line, in the user's own
+// state: an id is a hash of all that a plan says, so that a file with such an id is a plan
 // that envfix made.
 const (
 	madeName  = "made"

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,9 +32,20 @@ func (p Proof) Computed() int {
 // place.
 func ProvedOf(dir string) *Proved { return recordOf(dir).Proved }
 
-// WishOf is what was asked for when the environment in dir, no link, was made, and no
-// file says; nil: nothing.
-func WishOf(dir string) *plan.Wish { return recordOf(dir).Wish }
+// WishOf is what was asked for when the environment in dir, no link, was made here, by this
+// user, and no file says; nil: nothing. A record that came with a clone decides nothing.
+func WishOf(dir string) *plan.Wish {
+	if g := recordOf(dir); g.Wish != nil && MadeHere(g.wishMark()) {
+		return g.Wish
+	}
+	return nil
+}
+
+// wishMark is the line in the user's own state that says that a wish was recorded here.
+func (g Generation) wishMark() string {
+	b, _ := json.Marshal(g.Wish) // plain strings
+	return fmt.Sprintf("wish:%s:%x", g.ID, sha256.Sum256(b))
+}
 
 // recordOf is what was written down of an environment when it was made.
 func recordOf(dir string) (g Generation) {

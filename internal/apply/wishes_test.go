@@ -11,6 +11,7 @@ import (
 // A description that is given again on other hardware stands for that from then on, though
 // nothing is to be done.
 func TestWishOfOtherHardware(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	b := newBench(t)
 	said := func(here ...string) *plan.Wish {
 		return &plan.Wish{Machine: &describe.Machine{GPUs: []string{"H100"}, Here: here}}
@@ -27,5 +28,10 @@ func TestWishOfOtherHardware(t *testing.T) {
 	}
 	if w := WishOf(dir); w == nil || w.Machine == nil || len(w.Machine.Here) != 1 {
 		t.Errorf("remembered: %+v", w)
+	}
+	// The same record in a clone, where another user, or this one, never wrote it.
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	if w := WishOf(dir); w != nil {
+		t.Errorf("a record that was not written here decides: %+v", w)
 	}
 }
