@@ -33,7 +33,11 @@ func (f *machineFlags) gather(ctx context.Context) (machine.Machine, bool, error
 	if err != nil {
 		return h, f.described(), err
 	}
-	f.remember(h)
+	here := h
+	if f.facts != "" && f.mode == carriesOut {
+		here = thisMachine(ctx, f.env, false)
+	}
+	f.remember(here)
 	described := f.described()
 	if f.facts == "" && f.words.Says() && f.mode == shows && !f.made {
 		h.Env = ofTheUser(h.Env)

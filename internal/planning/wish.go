@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"envfix/internal/describe"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/resolver"
@@ -44,9 +45,13 @@ func (q *Question) yield() (said []string) {
 // remember is what to remember of a question, which r asks: nil where that is nothing. What it
 // says of packages that no file says goes before those that were remembered.
 func (q Question) remember(r resolver.Request) *plan.Wish {
-	w := &plan.Wish{Packages: q.Said, Build: r.Build, OnlyIndex: r.OnlyIndex}
-	if len(q.Words.GPUs) > 0 { // one that names none is of the machine that is here
-		w.Machine = &q.Words
+	w, words := &plan.Wish{Packages: q.Said, Build: r.Build, OnlyIndex: r.OnlyIndex}, q.Words
+	if words.Whole { // of a file, which need not be there the next time
+		words = describe.Of(q.Machine)
+		words.Here = q.Words.Here
+	}
+	if len(words.GPUs) > 0 { // one that names none is of the machine that is here
+		w.Machine = &words
 	}
 	if before := q.Wish; before != nil {
 		w.Remembered = len(q.Said) == 0 && w.Build == before.Build && w.OnlyIndex == before.OnlyIndex && reflect.DeepEqual(w.Machine, before.Machine)
