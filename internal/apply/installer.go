@@ -96,7 +96,7 @@ const almostFull = 64 << 20
 // fullest names the places that have no more room, of those that installers fill.
 func (r *run) fullest() (out []string) {
 	seen := ""
-	for _, dir := range []string{filepath.Dir(r.env.Dir), existing(cacheDir())} {
+	for _, dir := range []string{filepath.Dir(r.env.Dir), cacheDir(uvCache)} {
 		free, files, err := system.Free(cmp.Or(dir, "/"))
 		if err != nil || dir == "" || seen != "" && system.SameDisk(seen, dir) {
 			continue

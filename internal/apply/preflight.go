@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -61,7 +62,7 @@ func (n need) met() error {
 		return nil
 	}
 	bytes := n.bytes + n.bytes/10
-	hints := []string{"make space, or name a place with more: `--env DIR` for the environment, XDG_CACHE_HOME for the installers' caches"}
+	hints := []string{"make space, or name a place with more: `--env DIR` for the environment, XDG_CACHE_HOME (UV_CACHE_DIR, where it is set) for the caches"}
 	free, files, err := system.Free(n.dir)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (n need) met() error {
 // documentation speaks). TMPDIR is ours, beside the environment.
 func (r *run) needs(steps []plan.Step) (all []need) {
 	add := func(dir, what string, bytes int64) { all = needed(all, dir, what, bytes) }
-	target, cache := filepath.Dir(r.env.Dir), existing(cacheDir())
+	target, cache := filepath.Dir(r.env.Dir), cacheDir(uvCache)
 	for _, s := range steps {
 		if s.Root {
 			continue
@@ -103,7 +104,7 @@ func (r *run) needs(steps []plan.Step) (all []need) {
 			add(cache, "uv's cache", s.Disk)
 		case !uv && !r.plan.Target.Offline:
 			add(target, "TMPDIR", s.Bytes)
-			add(cache, "pip's cache", s.Bytes)
+			add(cacheDir(""), "pip's cache", s.Bytes) // `pip --isolated` reads no variable
 		}
 		add(to, what, s.Disk)
 	}
@@ -126,13 +127,18 @@ func needed(all []need, dir, what string, bytes int64) []need {
 	return all
 }
 
+// uvCache names uv's cache where it is not the user's.
+const uvCache = "UV_CACHE_DIR"
+
 // gen stands for the environment that is built, in the steps of a plan.
 const gen = "{gen}"
 
 // cacheDir is where the installers' caches are.
-func cacheDir() string {
+// cacheDir is where an installer keeps what it received, or what of its path is there: the
+// user's cache, where the variable names no other.
+func cacheDir(variable string) string {
 	dir, _ := os.UserCacheDir()
-	return dir
+	return existing(cmp.Or(os.Getenv(variable), dir))
 }
 
 func size(n int64) string {

@@ -24,15 +24,17 @@ func TestNeeds(t *testing.T) {
 	b := newBench(t)
 	far := small(t, "size=1m", 0)
 	for _, tt := range []struct {
-		name, exe, cache string
-		want             []need
+		name, exe, cache, uv string
+		want                 []need
 	}{
-		{"uv links from its cache", "/usr/bin/uv", b.dir, []need{{b.dir, []string{"the environment"}, disk}}},
-		{"uv copies from a cache elsewhere", "/usr/bin/uv", far, []need{{far, []string{"uv's cache"}, disk}, {b.dir, []string{"the environment"}, disk}}},
-		{"pip keeps three forms", gen + "/bin/python", b.dir, []need{{b.dir, []string{"TMPDIR", "pip's cache", "the environment"}, 2*wheel + disk}}},
-		{"pip with a cache elsewhere", gen + "/bin/python", far, []need{{b.dir, []string{"TMPDIR", "the environment"}, wheel + disk}, {far, []string{"pip's cache"}, wheel}}},
+		{"uv links from its cache", "/usr/bin/uv", b.dir, "", []need{{b.dir, []string{"the environment"}, disk}}},
+		{"uv copies from a cache elsewhere", "/usr/bin/uv", far, "", []need{{far, []string{"uv's cache"}, disk}, {b.dir, []string{"the environment"}, disk}}},
+		{"that a variable names", "/usr/bin/uv", b.dir, far, []need{{far, []string{"uv's cache"}, disk}, {b.dir, []string{"the environment"}, disk}}},
+		{"pip keeps three forms, whatever uv does", gen + "/bin/python", b.dir, far, []need{{b.dir, []string{"TMPDIR", "pip's cache", "the environment"}, 2*wheel + disk}}},
+		{"pip with a cache elsewhere", gen + "/bin/python", far, "", []need{{b.dir, []string{"TMPDIR", "the environment"}, wheel + disk}, {far, []string{"pip's cache"}, wheel}}},
 	} {
 		t.Setenv("XDG_CACHE_HOME", filepath.Join(tt.cache, "not", "yet", "there"))
+		t.Setenv("UV_CACHE_DIR", tt.uv)
 		p := b.plan("2.14.1+cu126", func(p *plan.Plan) {
 			p.Steps[1].Bytes, p.Steps[1].Disk = wheel, disk
 			p.Steps[1].Run.Argv = []string{tt.exe, "install", gen}
@@ -73,6 +75,7 @@ func TestPreflightRefuses(t *testing.T) {
 				cache = t.TempDir()
 			}
 			t.Setenv("XDG_CACHE_HOME", cache)
+			t.Setenv("UV_CACHE_DIR", "")
 			_, err := b.apply(context.Background(), b.plan("2.14.1+cu126", func(p *plan.Plan) {
 				p.Steps[1].Bytes, p.Steps[1].Disk = 20_000_000, 40_000_000
 				p.Steps[1].Run.Argv = []string{tt.argv, "install"}
