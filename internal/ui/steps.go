@@ -81,20 +81,14 @@ func receiving(n int64) string {
 
 // unmeasured names what the steps install without a known size.
 func unmeasured(p *plan.Plan) []string {
-	cuda := ""
 	var out []string
-	for _, s := range p.Steps {
-		if s.Verify != nil && s.Verify.CUDA != "" {
-			cuda = " (gigabytes, as every CUDA build)"
-		}
-	}
 	for _, s := range p.Steps {
 		if s.Run == nil || s.Bytes > 0 {
 			continue
 		}
 		switch s.ID {
 		case "torch", "conda":
-			out = append(out, "torch and what it brings"+cuda)
+			out = append(out, "torch and what it brings"+say.If(!slices.Contains([]string{"cpu", "mps"}, p.Installs().Build), " (gigabytes, as every build for a GPU)"))
 		case "packages", "carry", "sources":
 			out = xslices.Add(out, "the other packages")
 		case "driver":
