@@ -38,7 +38,7 @@ func (f applyFlags) carryOut(ctx context.Context, p *plan.Plan, saved bool) erro
 	case r.Nothing:
 		fmt.Fprintf(stderr(), "envfix: nothing to do: %s is what the plan makes of it\n", ui.Clean(dir))
 	case r.Before != "" || r.Generation != "":
-		fmt.Fprint(stderr(), place.Ready(dir, r.Before != ""))
+		fmt.Fprint(stderr(), place.Ready(dir, r.Before != "", r.Imports.Short()))
 		f.further(ctx, p, r.Imports)
 	case p.Partial && f.resume:
 		fmt.Fprintf(stderr(), "envfix: the first part is done, and torch is not installed yet: %s plans the rest, shows it and asks\n", restOf(p))
@@ -60,6 +60,10 @@ func (f applyFlags) further(ctx context.Context, p *plan.Plan, i *apply.Imports)
 	}
 	if day := f.made.then(ctx, matrixFor()); day != "" && i.Disagree() {
 		why, flags = append(why, "packages of today do not go together here"), append(flags, "--as-of", day)
+	}
+	if more := i.Wants(); len(why) == 0 && len(more) > 0 && f.made.wish.Dir == "." && f.env == place.Default {
+		add := text.Command(append([]string{"envfix", "add"}, more...)...)
+		fmt.Fprintf(stderr(), "envfix: what its sources import needs more: `%s` brings it\n", ui.Clean(add))
 	}
 	if len(why) > 0 {
 		fmt.Fprintf(stderr(), "envfix: %s: `%s` installs them%s\n", strings.Join(why, "; "), again(flags...), say.If(slices.Contains(flags, "--as-of"), " as of its last commit"))

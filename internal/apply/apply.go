@@ -72,6 +72,7 @@ type run struct {
 	gen     Generation
 	result  Result
 	foreign time.Duration // in which other programs ran
+	imports bool          // what the project imports is being tried
 	screen  *screen
 
 	flushing <-chan error // the flush that runs beside a step; nil: none

@@ -69,6 +69,9 @@ func (s *screen) follow(r *run, i int) *follower {
 		if step.Verify.GPUs == 0 {
 			f.phase = "importing " + say.Either(step.Verify.Torch != "", "torch", strings.Join(step.Verify.Imports, ", "))
 		}
+		if r.imports {
+			f.phase = "importing what the project imports"
+		}
 	}
 	if s.out == nil || r.Verbose {
 		return f

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // importsProgram is what an environment's Python runs to import modules.
@@ -31,10 +33,11 @@ type Imports struct {
 	Untried []string        `json:"untried,omitempty"` // the first of them came to no end
 }
 
-// A FailedImport is a module that is there and cannot be imported.
+// A FailedImport is a module that is there and cannot be imported, or does not have a part.
 type FailedImport struct {
 	plan.Imported
-	Why string `json:"why"`
+	Part string `json:"part,omitempty"` // its whole name; "" the module
+	Why  string `json:"why"`
 }
 
 // tryImports imports with python what a project's sources import, until run, which runs a
@@ -46,25 +49,31 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 	for on := true; on && len(left) > 0; {
 		var printed string
 		before := len(left)
-		printed, on = run(append([]string{python, "-I", "-c", importsProgram}, text.Each(left, func(m plan.Imported) string { return m.Module })...))
+		printed, on = run(append([]string{python, "-I", "-c", importsProgram}, text.Each(left, func(m plan.Imported) string {
+			return strings.Join(append([]string{m.Module}, m.Parts...), " ")
+		})...))
 		for line := range strings.Lines(printed) {
 			said, ok := strings.CutPrefix(strings.TrimSpace(line), proofMark)
-			var one [2]string
+			var one [3]string
 			if !ok || json.Unmarshal([]byte(said), &one) != nil || len(left) == 0 || one[0] != left[0].Module {
 				continue
+			}
+			m := left[0]
+			m.Parts = nil // they were tried
+			if one[2] == "" {
+				left = left[1:]
 			}
 			switch one[1] {
 			case "":
 				out.Here = append(out.Here, one[0])
 			case "absent":
-				out.Missing = append(out.Missing, left[0])
+				out.Missing = append(out.Missing, m)
 			default:
-				out.Failed = append(out.Failed, FailedImport{left[0], text.Printable(one[1])})
+				out.Failed = append(out.Failed, FailedImport{m, text.Printable(one[2]), text.Printable(one[1])})
 			}
-			left = left[1:]
 		}
 		if on && len(left) == before {
-			out.Failed = append(out.Failed, FailedImport{left[0], "it ends the Python that imports it"})
+			out.Failed = append(out.Failed, FailedImport{left[0], "", "it ends the Python that imports it"})
 			left = left[1:]
 		}
 	}
@@ -77,13 +86,30 @@ var noModule = lazy.Regexp(`No module named '([\w.]+)'`)
 
 // words say why a module cannot be imported, and what brings one that it does not find.
 func (f FailedImport) words() string {
-	said := "not importable: " + f.Module + ": " + f.Why
+	return "not importable: " + f.named() + ": " + f.Why + say.With(": ", f.wants(), " brings it")
+}
+
+// named is what cannot be imported, and what imports it.
+func (f FailedImport) named() string {
+	return cmp.Or(f.Part, f.Module) + say.With(" (", text.Escape(f.At), ")")
+}
+
+// wants is the package that brings what it does not find; "" it is not known.
+func (f FailedImport) wants() string {
 	if m := noModule().FindStringSubmatch(f.Why); m != nil {
 		if module, by := modules.Brought(m[1]); len(by) > 0 && by[0] != modules.Python && module == m[1] {
-			said += ": " + by[0] + " brings it"
+			return by[0]
 		}
 	}
-	return said
+	return ""
+}
+
+// Wants are the packages that bring what packages that are there do not find.
+func (i *Imports) Wants() []string {
+	if i == nil {
+		return nil
+	}
+	return xslices.Once(say.All(text.Each(i.Failed, FailedImport.wants)...))
 }
 
 // Disagree reports whether packages that are there do not go together: one has nothing of a
@@ -102,20 +128,43 @@ func (i *Imports) Disagree() bool {
 
 // Lacks reports whether something is missing of which it is known what brings it.
 func (i *Imports) Lacks() bool {
-	return i != nil && slices.ContainsFunc(i.Missing, func(m plan.Imported) bool { return m.Package != "" && !m.Optional })
+	return slices.ContainsFunc(i.short(), func(m plan.Imported) bool { return m.Package != "" })
+}
+
+// short is what is missing of what the project is used for.
+func (i *Imports) short() []plan.Imported {
+	if i == nil {
+		return nil
+	}
+	return xslices.Filter(i.Missing, func(m plan.Imported) bool { return !m.Optional && !m.Aside })
+}
+
+// Short names what the project's sources import and cannot have: with what is not known to
+// bring it, and with what is there and cannot be imported.
+func (i *Imports) Short() (names []string) {
+	if i == nil {
+		return nil
+	}
+	failed := xslices.Filter(i.Failed, func(f FailedImport) bool { return !f.Optional && !f.Aside })
+	missing := text.Each(i.short(), func(m plan.Imported) FailedImport { return FailedImport{Imported: m} })
+	return text.Each(append(missing, failed...), FailedImport.named)
 }
 
 // words say what came of it, where anything was tried.
 func (i *Imports) words() (out []string) {
-	there := len(i.Here) + len(i.Failed)
+	there := len(i.Here) + len(xslices.Filter(i.Failed, func(f FailedImport) bool { return f.Part == "" }))
 	if there+len(i.Missing) > 0 {
 		out = append(out, fmt.Sprintf("imports: %d of %d modules that the project imports are there", there, there+len(i.Missing)))
 	}
-	for _, m := range i.Missing {
-		if !m.Optional {
-			out = append(out, "missing: "+m.Module+": "+say.Either(m.Package != "", m.Package+" brings it", "it is not known here what brings it"))
-		}
+	for _, m := range i.short() {
+		out = append(out, "missing: "+m.Module+": "+say.Either(m.Package != "", m.Package+" brings it", "it is not known here what brings it"))
 	}
+	names := func(of func(plan.Imported) bool) string {
+		return strings.Join(say.Few(text.Each(xslices.Filter(i.Missing, of), func(m plan.Imported) string { return m.Module }), 8, "%d more"), ", ")
+	}
+	out = append(out, say.All(
+		say.With("missing for its tests, demos and scripts alone: ", names(func(m plan.Imported) bool { return m.Aside }), ""),
+		say.With("missing, and the project does without: ", names(func(m plan.Imported) bool { return m.Optional }), ""))...)
 	out = append(out, text.Each(i.Failed, FailedImport.words)...)
 	return append(out, say.All(say.With("not tried: ", strings.Join(i.Untried, ", "), ": the first of them came to no end"))...)
 }

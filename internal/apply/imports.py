@@ -1,19 +1,39 @@
 # Imports each module that is an argument, and says of each, on a line of its own in JSON,
-# "" or why it cannot be imported; "absent" where nothing brings it.
+# "" or why it cannot be imported; "absent" where nothing brings it. Behind a module stand,
+# after blanks, the whole names of what is imported of it: which of them fail has lines before.
 import importlib
 import json
 import sys
 
-for name in sys.argv[1:]:
-    why = ""
+
+def fails(name, reach=importlib.import_module):
     try:
-        importlib.import_module(name)
+        reach(name)
     except ModuleNotFoundError as e:
-        why = "absent" if e.name and (name + ".").startswith(e.name + ".") else str(e)
+        brought = not e.name or not (name + ".").startswith(e.name + ".")
+        return str(e) if brought or reach is part else "absent"
     except KeyboardInterrupt:  # it is to end, and that is no word on the module
         raise
     except BaseException as e:  # a library may end in SystemExit
-        why = (type(e).__name__ + ": " + str(e)).strip().splitlines()[0][:300]
-    if why not in ("", "absent") and name != sys.argv[1]:
+        return (type(e).__name__ + ": " + str(e)).strip().splitlines()[0][:300]
+    return ""
+
+
+def part(name):
+    above, _, last = name.rpartition(".")
+    thing = part(above) if above else None
+    if not hasattr(thing, last):
+        importlib.import_module(name)
+    return getattr(thing, last, sys.modules.get(name))
+
+
+for argument in sys.argv[1:]:
+    name, *parts = argument.split()
+    why = fails(name)
+    if why not in ("", "absent") and argument != sys.argv[1]:
         break  # what was imported before it may be why: it is tried again, the first
+    for of in [] if why else parts:
+        lacks = fails(of, part)
+        if lacks:
+            print("\nenvfix:" + json.dumps([name, lacks, of]), flush=True)
     print("\nenvfix:" + json.dumps([name, why]), flush=True)

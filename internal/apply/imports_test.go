@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,14 +19,18 @@ func TestImportsAreTried(t *testing.T) {
 	r := b.mustApply(b.plan("2.8.0+cu126", func(p *plan.Plan) {
 		more := t.TempDir()
 		for name, text := range map[string]string{"well.py": "print('noise')", "raises.py": "raise OSError('no libGL')", "ends.py": "import os; os._exit(3)",
-			"needs.py": "import what_it_needs", "quits.py": "raise SystemExit", "second.py": "import sys; assert 'well' not in sys.modules"} {
+			"needs.py": "import what_it_needs", "quits.py": "raise SystemExit", "second.py": "import sys; assert 'well' not in sys.modules",
+			"lazy.py": "def __getattr__(name):\n    if name != 'held': raise AttributeError(name)\n    raise RuntimeError('needs libfoo')"} {
 			if err := os.WriteFile(filepath.Join(more, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		p.Steps = slices.Insert(p.Steps, 2, plan.Step{ID: "more", Title: "more", Run: &plan.Run{Argv: []string{"cp", "-r", more + "/.", "{gen}/" + b.site}}})
-		for _, m := range []string{"well", "second", "absent", "ends", "raises", "google.protobuf", "needs", "apex", "quits", "json"} {
-			p.Target.Imported = append(p.Target.Imported, plan.Imported{Module: m, Package: map[string]string{"absent": "presence"}[m], Optional: m == "apex"})
+		for _, m := range []string{"well", "second", "absent", "ends", "raises", "google.protobuf", "needs", "apex", "pytest", "quits", "json", "lazy"} {
+			p.Target.Imported = append(p.Target.Imported, plan.Imported{Module: m, Package: map[string]string{"absent": "presence"}[m], Optional: m == "apex",
+				Aside: m == "pytest", At: map[string]string{"absent": "train.py", "json": "main.py"}[m],
+				Parts: map[string][]string{"json": {"json.loads", "json.decoder.JSONDecoder", "json.gone", "json.gone.inner", "json.decoder"}, "lazy": {"lazy.held"},
+					"absent": {"absent.part"}}[m]})
 		}
 	}))
 	var missing, failed []string
@@ -33,15 +38,17 @@ func TestImportsAreTried(t *testing.T) {
 		missing = append(missing, m.Module)
 	}
 	for _, m := range r.Imports.Failed {
-		failed = append(failed, m.Module+": "+m.Why)
+		failed = append(failed, cmp.Or(m.Part, m.Module)+": "+m.Why)
 	}
-	if got := fmt.Sprint(r.Imports.Here, missing); got != "[well second json] [absent google.protobuf apex]" {
+	if got := fmt.Sprint(r.Imports.Here, missing); got != "[well second json lazy] [absent google.protobuf apex pytest]" {
 		t.Error(got)
 	}
-	if got := strings.Join(failed, "\n"); got != "ends: it ends the Python that imports it\nraises: OSError: no libGL\nneeds: No module named 'what_it_needs'\nquits: SystemExit:" {
+	if got := strings.Join(failed, "\n"); got != "ends: it ends the Python that imports it\nraises: OSError: no libGL\nneeds: No module named 'what_it_needs'\nquits: SystemExit:\n"+
+		"json.gone: No module named 'json.gone'\njson.gone.inner: No module named 'json.gone'\nlazy.held: RuntimeError: needs libfoo" {
 		t.Error(got)
 	}
-	for _, want := range []string{"imports: 7 of 10 modules that the project imports are there", "missing: absent: presence brings it",
+	for _, want := range []string{"imports: 8 of 12 modules that the project imports are there", "missing: absent: presence brings it",
+		"missing for its tests, demos and scripts alone: pytest\n", "missing, and the project does without: apex\n", "not importable: json.gone (main.py): No module",
 		"missing: google.protobuf: it is not known here", "not importable: raises: OSError: no libGL"} {
 		if !strings.Contains(b.out.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.out.String())
@@ -49,6 +56,10 @@ func TestImportsAreTried(t *testing.T) {
 	}
 	if strings.Contains(b.out.String(), "missing: apex") {
 		t.Error("what it does without is no loss")
+	}
+	want := "[absent (train.py) google.protobuf ends raises needs quits json.gone (main.py) json.gone.inner (main.py) lazy.held]"
+	if got := fmt.Sprint(r.Imports.Short()); got != want || len((*Imports)(nil).Short()) > 0 {
+		t.Error(got)
 	}
 }
 
@@ -77,7 +88,7 @@ func TestImportsDisagree(t *testing.T) {
 		"OSError: no display":                false,
 		"it ends the Python that imports it": false,
 	} {
-		if got := (&Imports{Failed: []FailedImport{{plan.Imported{Module: "mine"}, why}}}).Disagree(); got != want {
+		if got := (&Imports{Failed: []FailedImport{{plan.Imported{Module: "mine"}, "", why}}}).Disagree(); got != want {
 			t.Errorf("%s: %v", why, got)
 		}
 	}
@@ -91,7 +102,7 @@ func TestImportsDisagree(t *testing.T) {
 func TestImportsLack(t *testing.T) {
 	lacks := func(m plan.Imported) bool { return (&Imports{Missing: []plan.Imported{m}}).Lacks() }
 	if !lacks(plan.Imported{Module: "yaml", Package: "pyyaml"}) || lacks(plan.Imported{Module: "mine"}) ||
-		lacks(plan.Imported{Module: "apex", Package: "apex", Optional: true}) || (*Imports)(nil).Lacks() {
+		lacks(plan.Imported{Module: "apex", Package: "apex", Optional: true}) || lacks(plan.Imported{Module: "pytest", Package: "pytest", Aside: true}) || (*Imports)(nil).Lacks() {
 		t.Error("what is missing is not told apart")
 	}
 }

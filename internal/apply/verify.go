@@ -49,7 +49,7 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 	for _, n := range not {
 		r.say("not proven: %s", n)
 	}
-	if len(r.plan.Target.Imported) == 0 {
+	if r.imports = len(r.plan.Target.Imported) > 0; !r.imports {
 		return nil
 	}
 	r.result.Imports = tryImports(Python(r.fill("{gen}")), r.plan.Target.Imported, func(argv []string) (string, bool) {

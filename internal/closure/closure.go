@@ -23,7 +23,8 @@ type Module struct {
 	Distributions []string // that bring it, the likeliest first; none: not known
 	At            string   // the first file that imports it
 	Use           Use
-	Parts         []string // what of it is imported in any case, each by its whole name
+	Parts         []string // what of it is imported outside of a try, each by its whole name
+	Begins        []string // those that a file cannot begin without
 }
 
 // A Use says for what a module is imported, the weightiest last.
@@ -47,12 +48,13 @@ const (
 var asideFile = lazy.Regexp(`(?i)(^|/)((unit_?|integration_?)?tests?|testing|examples?|demos?|docs?|scripts?|tools|bench(marks?)?|notebooks?|\.[^/]+)/|` +
 	`(^|/)(setup|conftest|noxfile|fabfile|hubconf|test[^/]*|[^/]*_test|[^/]*demo[^/]*|cog_?[^/]*)\.py$`)
 
-// Of are the modules that the sources below a folder import, by name.
-func Of(fsys fs.FS) []Module {
+// Of are the modules that the sources below a folder import, by name. started reports whether
+// the project's documents start a file: then it is what the project is used for, wherever it lies.
+func Of(fsys fs.FS, started func(name string) bool) []Module {
 	s := sources{files: map[string]bool{}, dirs: map[string]bool{}, roots: map[string]bool{}, inner: map[string]bool{}, found: map[string]*Module{}}
 	s.list(fsys)
 	for _, name := range s.order {
-		s.read(fsys, name)
+		s.read(fsys, name, asideFile().MatchString(name) && !started(name))
 	}
 	return text.Each(slices.Sorted(maps.Keys(s.found)), func(name string) Module { return *s.found[name] })
 }
@@ -140,9 +142,8 @@ func (s *sources) own(file, module string, known bool) bool {
 }
 
 // read adds what one file imports.
-func (s *sources) read(fsys fs.FS, name string) {
+func (s *sources) read(fsys fs.FS, name string, aside bool) {
 	content, _ := fs.ReadFile(fsys, name) // what cannot be read is not known
-	aside := asideFile().MatchString(name)
 	for _, i := range pyproject.Imports(content) {
 		module, brought := modules.Brought(i.Module)
 		if slices.Contains(brought, modules.Python) || module == "__main__" || s.own(name, i.Module, len(brought) > 0) {
@@ -152,11 +153,16 @@ func (s *sources) read(fsys fs.FS, name string) {
 		if i.Guarded {
 			use = Guarded
 		}
-		if m := s.found[module]; m == nil || use > m.Use {
-			s.found[module] = &Module{Name: module, Distributions: brought, At: name, Use: use}
+		m := s.found[module]
+		if m == nil || use > m.Use {
+			m = &Module{Name: module, Distributions: brought, At: name, Use: use}
+			s.found[module] = m
 		}
 		if use == Needed {
-			s.found[module].Parts = xslices.Add(s.found[module].Parts, i.Module)
+			m.Parts = xslices.Add(m.Parts, i.Module)
+		}
+		if use == Needed && !i.Inner && i.Module != module {
+			m.Begins = xslices.Add(m.Begins, i.Module)
 		}
 	}
 }

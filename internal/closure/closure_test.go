@@ -38,11 +38,22 @@ func TestOf(t *testing.T) {
 		"core/stereo_data.py":               file(""),
 		"core/yaml.py":                      file(""), // what is known is installed, whatever lies in a package
 	}
-	got := text.Each(Of(fsys), func(m Module) string { return fmt.Sprintf("%s %v %s %d", m.Name, m.Distributions, m.At, m.Use) })
+	got := text.Each(Of(fsys, nothing), func(m Module) string { return fmt.Sprintf("%s %v %s %d", m.Name, m.Distributions, m.At, m.Use) })
 	want := []string{"accelerate [accelerate] accelerate/configs.py 2", "apex [] main.py 0", "google.protobuf [protobuf] main.py 2", "numpy [numpy] main.py 2",
 		"pytest [pytest] tests/test_main.py 1", "requests [requests] sibling/part.py 2", "somebody_elses [] third_party/thing/lib/inner.py 2",
 		"yaml [pyyaml] main.py 2"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func nothing(string) bool { return false }
+
+// What a project's documents start is what it is used for, wherever it lies.
+func TestStarted(t *testing.T) {
+	fsys := fstest.MapFS{"scripts/train.py": file("import tqdm"), "scripts/other.py": file("import yaml, tqdm")}
+	got := text.Each(Of(fsys, func(name string) bool { return name == "scripts/train.py" }), func(m Module) string { return fmt.Sprintf("%s %s %d", m.Name, m.At, m.Use) })
+	if want := "[tqdm scripts/train.py 2 yaml scripts/other.py 1]"; fmt.Sprint(got) != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -54,7 +65,11 @@ func TestParts(t *testing.T) {
 		"main.py":       file("import torch.nn as nn\nfrom torch._six import inf\ntry:\n    from torch.gone import x\nexcept ImportError: pass\n"),
 		"tests/test.py": file("from torch.only import tested"),
 	}
-	if got := fmt.Sprint(Of(fsys)[0].Parts); got != "[torch.nn torch._six.inf]" {
+	if got := fmt.Sprint(Of(fsys, nothing)[0].Parts); got != "[torch.nn torch._six.inf]" {
 		t.Error(got)
+	}
+	fsys["main.py"] = file("import torch, torch.nn as nn\nif nn.old:\n    from torch.old import x\nif nn.new: from torch.new import x\ndef later():\n    import torch.later\n")
+	if got := fmt.Sprint(Of(fsys, nothing)[0].Begins); got != "[torch.nn]" {
+		t.Error("a file begins without what stands in a block:", got)
 	}
 }

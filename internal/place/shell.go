@@ -149,9 +149,11 @@ func startFile(name, content string) (string, error) {
 }
 
 // Ready says how a new environment is put into use, and how back, where there was
-// another before it.
-func Ready(dir string, before bool) string {
-	text := fmt.Sprintf("envfix: %s is ready", text.Escape(dir))
+// another before it. short is what the project that it is for cannot import in it: then it is
+// not ready.
+func Ready(dir string, before bool, short []string) string {
+	lacks := say.With(" is there and torch works in it, and the project's sources import what does not: ", strings.Join(say.Few(short, 6, "%d more"), ", "), "")
+	text := "envfix: " + text.Escape(dir) + cmp.Or(lacks, " is ready")
 	if line := Activation(dir, filepath.Base(os.Getenv("SHELL"))); line != "" {
 		text += fmt.Sprintf(": `%s` puts it into use", line)
 	}

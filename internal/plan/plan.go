@@ -120,6 +120,7 @@ type Target struct {
 	Imported []Imported `json:"imported,omitempty"`
 	Closure  bool       `json:"closure,omitempty" flag:"closure"`
 	Lacks    bool       `json:"-"` // its sources import what nothing brings, and Closure would add it
+	Closing  []string   `json:"-"` // what is built then
 
 	// Listed is a requirements file with hashes, which lists all that the environment
 	// is to hold; "" there is none.
@@ -162,6 +163,10 @@ type Imported struct {
 	Module   string `json:"module"`
 	Package  string `json:"package,omitempty"`  // that brings it; "" not known
 	Optional bool   `json:"optional,omitempty"` // they do without, where it is not there
+	Aside    bool   `json:"aside,omitempty"`    // tests, demos and scripts alone import it, and nothing that is documented
+
+	At    string   `json:"at,omitempty"`    // the first file that imports it
+	Parts []string `json:"parts,omitempty"` // what of it no file begins without, each by its whole name
 }
 
 // A Repair is what doctor asks of a plan beyond the choice of packages.

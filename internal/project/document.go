@@ -55,7 +55,7 @@ var (
 
 // A speech is what a project's own documents say of how it is installed.
 type speech struct {
-	words  map[string]bool     // each word of the lines that install, such as the name of a list
+	words  map[string]bool     // each word, such as the name of a list; true: a line that installs has it
 	whole  bool                // a command installs the folder, or the project by its name
 	extras [][2]string         // with which extras, "[vllm]", and in which line
 	where  string              // the document of the line
@@ -108,6 +108,15 @@ func (s *speech) hear(content, document string, own []string) {
 // name, from its packaging by the folder or the project.
 func (s *speech) names(file string) bool {
 	return s.words[file] || s.whole && slices.Contains(packagings, file)
+}
+
+// starts reports whether the documents start a file of the project, by its path or, with
+// `python -m`, by its name as a module.
+func (s *speech) starts(file string) bool {
+	module, is := strings.CutSuffix(file, ".py")
+	_, byPath := s.words[file]
+	_, byName := s.words[strings.ReplaceAll(module, "/", ".")]
+	return is && (byPath || byName)
 }
 
 // beyond says with which extras the documents install the project, where none was asked for.

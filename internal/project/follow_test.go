@@ -203,6 +203,12 @@ func TestInstallProject(t *testing.T) {
 			plan.Target{}, true, ""},
 		"asks for more, and builds with torch": {map[string]string{"requirements.txt": "torch\n", "setup.py": "import torch\nfrom setuptools import setup\nsetup(name='x', install_requires=['rich'])\n"},
 			plan.Target{}, false, "to build it takes torch"},
+		"its setup.py imports what no build system brings": {map[string]string{"setup.py": "import numpy as np, os\nfrom setuptools import setup\nfrom Cython.Build import cythonize\n" +
+			"setup(name='x', install_requires=['torch'])\n"}, plan.Target{}, false, "to build it takes numpy and cython, and for extensions a C++ compiler; with"},
+		"its setup.py imports what its build system brings": {map[string]string{"pyproject.toml": "[build-system]\nrequires = [\"setuptools\", \"oldest-supported-numpy\"]\n",
+			"setup.py": "import numpy, setuptools, pkg_resources\nsetuptools.setup(name='x', install_requires=['torch'])\n"}, plan.Target{}, true, ""},
+		"its setup.py imports later, or does without": {map[string]string{"setup.py": "try:\n    import Cython\nexcept ImportError: pass\ndef extensions():\n    import numpy\n" +
+			"from setuptools import setup\nsetup(name='x', install_requires=['torch'])\n"}, plan.Target{}, true, ""},
 		"asks for more, and by hash": {map[string]string{"requirements.txt": "torch==2.7.1 --hash=sha256:" + strings.Repeat("0", 64) + "\n",
 			"setup.py": "from setuptools import setup\nsetup(name='x', version='1', install_requires=['rich'])\n"}, plan.Target{}, false, ""},
 		"several folders": {map[string]string{"setup.py": "from setuptools import setup\nsetup(name='x', install_requires=['torch'])\n", "images/a.png": "", "limits/a.csv": "", "tests/a.py": ""},
@@ -260,6 +266,29 @@ func TestPackagingRuled(t *testing.T) {
 		if got := strings.Join(asks(t, w), " "); got != want {
 			t.Errorf("%s asks for %s, not %s", written, got, want)
 		}
+	}
+}
+
+// A script that the project's documents start is what the project is for, by its path or as a
+// module, wherever it lies; what it imports is tried, and what of that it begins with.
+func TestDocumentsStart(t *testing.T) {
+	w, target := &Wish{}, plan.Target{}
+	dir := tree(t, map[string]string{"requirements.txt": "torch\n", "README.md": "Run `python ./scripts/train.py --gpu` or python -m tools.show\n",
+		"scripts/train.py": "import tqdm\nfrom tqdm.auto import tqdm\n", "tools/show.py": "import yaml", "scripts/other.py": "import requests",
+		"tools/ops/setup.py": "Extension(name='fast_ops')", "tools/ops/use.py": "import slow_ops, fast_ops"})
+	if err := w.Follow(dir, &target, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "[{fast_ops  false true tools/ops/use.py []} {requests requests false true scripts/other.py []} {slow_ops  false true tools/ops/use.py []} {tqdm tqdm false false scripts/train.py [tqdm.auto.tqdm]} {yaml pyyaml false false tools/show.py []}]"
+	if got := fmt.Sprint(target.Imported); got != want {
+		t.Error(got)
+	}
+	said, lacks := w.Unasked(nil, false)
+	if !lacks || !strings.Contains(said[0], "pyyaml (tools/show.py)") || strings.Contains(said[0], "requests") {
+		t.Errorf("%q %v", said, lacks)
+	}
+	if last := said[len(said)-1]; !strings.HasSuffix(last, "brings them: fast_ops (tools/ops/setup.py builds it), slow_ops (tools/ops/use.py)") {
+		t.Error("an extension of its own is told by what builds it:", last)
 	}
 }
 

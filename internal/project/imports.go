@@ -30,7 +30,7 @@ type undeclared struct {
 
 // imports finds what the project's sources import, has it tried once it is installed, and
 // asks with --closure for what nothing brings.
-func (w *Wish) imports(dir, followed string, t *plan.Target) {
+func (w *Wish) imports(dir, followed string, s *speech, t *plan.Target) {
 	asked, _ := RequirementsOf(w.Arguments)                  // what is wrong with them is said where the request is read
 	asked = append(asked, pep508.Requirement{Name: "torch"}) // it is installed in any case
 	asked = append(asked, w.documented...)
@@ -39,13 +39,14 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 		text.Each(p.Places, func(place pyproject.Place) pep508.Requirement { return pep508.Requirement{Name: place.Package} }))
 	others := sync.OnceValue(func() map[string]undeclared { return elsewhereAsked(dir, followed) })
 	own := itself(dir)
-	for _, m := range closure.Of(os.DirFS(dir)) {
+	for _, m := range closure.Of(os.DirFS(dir), s.starts) {
 		if slices.Contains(own, likeNamed(m)) { // package_dir may give its folders that name
 			continue
 		}
 		w.Parts = append(w.Parts, m.Parts...)
 		by, named := bringer(m, asked)
-		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded})
+		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded,
+			Aside: m.Use == closure.Aside, At: m.At, Parts: m.Begins[:min(len(m.Begins), mostParts)]})
 		if named {
 			continue
 		}
@@ -56,12 +57,47 @@ func (w *Wish) imports(dir, followed string, t *plan.Target) {
 		names := append(slices.Clip(m.Distributions), likeNamed(m)) // the project itself asks for that one, elsewhere
 		if i := slices.IndexFunc(names, func(name string) bool { return others()[name].note != "" }); i >= 0 {
 			u.Ask, u.note = others()[names[i]].Ask, others()[names[i]].note
+		} else if by == "" {
+			u.note = say.With("", builder(dir, m.Name), " builds it")
 		}
 		w.Undeclared = append(w.Undeclared, u)
-		if t.Closure && (m.Use != closure.Guarded || u.note != "") {
-			w.documented, asked = append(w.documented, u.Ask...), append(asked, u.Ask...)
+		if t.Closure {
+			w.documented, asked = append(w.documented, u.closing()...), append(asked, u.closing()...)
 		}
 	}
+}
+
+// closing is what --closure asks for, for one module.
+func (u undeclared) closing() []pep508.Requirement {
+	if u.Use == closure.Guarded && u.note == "" {
+		return nil
+	}
+	return u.Ask
+}
+
+// Closing is what --closure asks for besides, in its order.
+func (w *Wish) Closing() (out []pep508.Requirement) {
+	for _, u := range w.Undeclared {
+		if more := u.closing(); len(more) > 0 && !slices.Contains(pep508.Names(out), more[0].Name) {
+			out = append(out, more...)
+		}
+	}
+	return out
+}
+
+// builder is the setup.py below a project's folder that names a module: of its own extensions, which
+// no index has; "" none does.
+func builder(dir, module string) string {
+	for _, pattern := range []string{"setup.py", "*/setup.py", "*/*/setup.py", "*/*/*/setup.py"} {
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
+		for _, name := range found[:min(len(found), mostLists)] {
+			content, _ := ReadFile(filepath.Join(dir, name)) // what cannot be read names nothing
+			if strings.Contains(strings.ReplaceAll(string(content), "'", `"`), `"`+module+`"`) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // ownPackages are the packages of a project that are called as it is, to be tried.
@@ -135,8 +171,12 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 	return out
 }
 
-// mostLists bounds how many lists of a depth are read for what brings a module.
-const mostLists = 60
+// mostLists bounds how many lists of a depth are read for what brings a module, mostParts how
+// much of one module is tried.
+const (
+	mostLists = 60
+	mostParts = 400
+)
 
 // Unasked says what a project imports and nothing brings; found are the versions of all
 // that will be installed, where that is known. lacks: --closure adds what its sources need.

@@ -51,7 +51,7 @@ func (w *Wish) Follow(dir string, t *plan.Target, elsewhere bool) error {
 	documented := w.followDocument(dir, followed, document)
 	installs := w.installProject(dir, followed, t, elsewhere)
 	t.Closure = w.unlisted(dir, followed, documented != "" && document.line.Torch() != "") || t.Closure
-	w.imports(dir, followed, t)
+	w.imports(dir, followed, document, t)
 	switch {
 	case followed == "" && documented == "":
 		return w.sources(dir, t, document)
