@@ -1,9 +1,23 @@
 package loader_test
 
 import (
+	"errors"
+	"os"
 	"syscall"
 	"testing"
 )
+
+// TestNoWriter: a FIFO in the place of a library is none, and who would write into it is not waited for.
+func TestNoWriter(t *testing.T) {
+	f := tree(t, torch())
+	at := f.Real("/n/libnccl.so.2")
+	if err := errors.Join(os.Remove(at), syscall.Mkfifo(at, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := start(t, f); len(v.Missing) != 1 || v.Missing[0].Why != "it is no library" {
+		t.Errorf("%+v", v.Missing)
+	}
+}
 
 // TestBlind: a file that cannot be opened for want of descriptors is none that is missing.
 func TestBlind(t *testing.T) {

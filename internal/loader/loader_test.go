@@ -190,6 +190,20 @@ func put(t *testing.T, file string, data []byte) {
 	}
 }
 
+// TestUnversioned: the loader takes a library that defines no sets of symbols for one that was asked for one of them. It lacks
+// what nothing else that is loaded has.
+func TestUnversioned(t *testing.T) {
+	for symbol, want := range map[string]string{"__gxx_personality_v0": "__gxx_personality_v0", "malloc": ""} {
+		files := torch()
+		files["/lib/libstdc++.so.6"] = testelf.Dynamic{SOName: "libstdc++.so.6"}
+		files["/t/_C.so"] = testelf.Dynamic{Needed: []string{"libstdc++.so.6", "libc.so.6"}, Version: [2]string{"libstdc++.so.6", "CXXABI_1.3"}, Undefined: []string{symbol}}
+		v, _ := start(t, tree(t, files))
+		if got := faults(v.Versions(v.All)); len(got) > 1 || want != "" && !slices.Equal(got, []string{want}) || want == "" && got != nil {
+			t.Errorf("%s: %q", symbol, got)
+		}
+	}
+}
+
 // TestPlainly: what a variable puts before the system's library is not what there is without it.
 func TestPlainly(t *testing.T) {
 	files := torch()

@@ -40,9 +40,9 @@ func Entries(list, dir string) []string {
 	})
 }
 
-// open opens a file of the tree. That no more files may be open says nothing of the file.
+// open opens a file of the tree, without waiting for who writes into a FIFO in its place. That no more files may be open says nothing of the file.
 func (s *Files) open(file string) (*os.File, error) {
-	f, err := os.Open(s.Real(file))
+	f, err := os.OpenFile(s.Real(file), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	told := []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.EISDIR}
 	if err != nil && !slices.ContainsFunc(told, func(e error) bool { return errors.Is(err, e) }) {
 		s.Blind = true
@@ -185,6 +185,9 @@ func (v *View) load(name string, by *Object, opened bool) {
 	o.By = by
 	v.take(o, name)
 }
+
+// Full reports whether there were more libraries than are followed.
+func (v *View) Full() bool { return len(v.All) >= maxObjects }
 
 // Loaded is the object that a name leads to; nil none.
 func (v *View) Loaded(name string) *Object { return v.byName[name] }
@@ -331,7 +334,7 @@ func (v *View) Unfit(file string) string {
 	if _, err := os.Lstat(at); err != nil {
 		return ""
 	}
-	f, err := os.Open(at)
+	f, err := os.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "this user may not read it"

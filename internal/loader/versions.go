@@ -17,10 +17,11 @@ const (
 
 // Versions checks the sets of symbols that loaded objects ask for (DT_VERNEED) against
 // those that the loaded libraries define: GLIBC_2.38, GLIBCXX_3.4.32. A library that
-// defines none at all is no fault to the loader.
+// defines none at all is no fault to the loader, as long as the symbols are somewhere.
 func (v *View) Versions(of []*Object) (out []Fault) {
 	readers := readers{}
 	defer readers.close()
+	bound := map[*Object]bool{}
 	for _, o := range of {
 		f := readers.of(o)
 		if f == nil {
@@ -31,9 +32,15 @@ func (v *View) Versions(of []*Object) (out []Fault) {
 			if l == nil || l == o {
 				continue
 			}
-			defined := l.versionsDefined(readers.of(l))
-			if len(defined) > 0 && !slices.Contains(defined, n.version) && len(out) < 8 {
+			switch defined := l.versionsDefined(readers.of(l)); {
+			case len(out) == 8, slices.Contains(defined, n.version):
+			case len(defined) > 0:
 				out = append(out, Fault{By: o, Version: n.version, Library: l})
+			case !bound[o]:
+				bound[o] = true
+				if lost := v.Bind(o, v.All, nil); len(lost) > 0 {
+					out = append(out, Fault{By: o, Symbol: lost[0].Symbol, Library: l})
+				}
 			}
 		}
 	}

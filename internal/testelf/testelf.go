@@ -20,6 +20,8 @@ type Dynamic struct {
 	Needed         []string
 	RPath, RunPath string
 
+	Version [2]string // a library, and the set of symbols that is asked of it: "libc.so.6", "GLIBC_2.38"
+
 	Undefined []string // symbols that others must have
 	Defined   []string
 }
@@ -60,16 +62,22 @@ func Library(m elf.Machine, d Dynamic) []byte {
 		hash = append(hash, h)
 		symbols = append(symbols, elf.Sym64{Name: uint32(text(s)), Info: global, Shndx: 1})
 	}
+	var asks []uint32 // DT_VERNEED: one library, one set
+	if d.Version[0] != "" {
+		asks = []uint32{1 | 1<<16, uint32(text(d.Version[0])), 16, 0, 0, 2 << 16, uint32(text(d.Version[1])), 0}
+	}
 	const header, program = 64, 56
 	at := uint64(header + 2*program)
-	dynamic := uint64(16 * (len(entries) + 5))
+	dynamic := uint64(16 * (len(entries) + 6))
 	hashAt := at + dynamic
 	symbolsAt := (hashAt + uint64(4*len(hash)) + 7) &^ 7
-	tableAt := symbolsAt + uint64(24*len(symbols))
+	asksAt := symbolsAt + uint64(24*len(symbols))
+	tableAt := asksAt + uint64(4*len(asks))
 	add(elf.DT_STRTAB, tableAt)
 	add(elf.DT_STRSZ, uint64(len(table)))
 	add(elf.DT_SYMTAB, symbolsAt)
 	add(elf.DT_GNU_HASH, hashAt)
+	add(elf.DT_VERNEED, asksAt*uint64(min(1, len(asks))))
 	entries = append(entries, elf.Dyn64{})
 	size := tableAt + uint64(len(table))
 	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(m), Version: 1, Phoff: header, Ehsize: header, Phentsize: program, Phnum: 2, Shentsize: 64}
@@ -78,7 +86,7 @@ func Library(m elf.Machine, d Dynamic) []byte {
 	for _, part := range []any{h,
 		elf.Prog64{Type: uint32(elf.PT_LOAD), Filesz: size, Memsz: size},
 		elf.Prog64{Type: uint32(elf.PT_DYNAMIC), Off: at, Vaddr: at, Filesz: dynamic, Memsz: dynamic},
-		entries, hash, make([]byte, symbolsAt-hashAt-uint64(4*len(hash))), symbols, table,
+		entries, hash, make([]byte, symbolsAt-hashAt-uint64(4*len(hash))), symbols, asks, table,
 	} {
 		// A bytes.Buffer takes everything, and all parts have a fixed size.
 		_ = binary.Write(&b, binary.LittleEndian, part)
