@@ -33,6 +33,7 @@ type EnvFiles struct {
 	Base      string        // the directory of the interpreter that it was made from, as pyvenv.cfg names it; "" none
 	Pip       string        // the interpreter that its bin/pip starts, where that is another's; "" no such
 	Starts    []StartFault  // what files do that Python runs when it starts
+	Unseen    []string      // links of the chain from `import torch` to the GPU that could not be looked at
 	Bare      string        // the version of a torch whose package is there and whose dist-info is not; "" no such
 }
 
@@ -57,6 +58,7 @@ const (
 	PythonClosed = "closed" // this user may not reach what bin/python leads to
 	PythonBare   = "bare"   // the library that the interpreter starts with is not there
 	PythonUnmade = "unmade" // there is no pyvenv.cfg, by which the interpreter knows that it is an environment's
+	PythonMute   = "mute"   // this user may not read pyvenv.cfg, and Python ends at its start for it
 	PythonAlien  = "alien"  // it was made by Windows, and this is another system
 	PythonCopied = "copied" // the interpreter is for another processor
 )
@@ -111,6 +113,7 @@ type DistFiles struct {
 	Resized   []string // libraries of another size than RECORD says, sources that are cut off; a few of them
 	Damaged   bool     // some of Resized are libraries of that size and of another hash
 	Rewritten []string // sources that are not those that were installed, though whole; a few of them
+	Hides     []string // what is imported in place of a module of it, and is not of it; a few of them
 	Cut       []string // byte code of it that was not written to its end; a few of them
 	Barred    string   // a file of it that this user may not read, or a directory that he may not enter; "" none
 	Backend   string   // the module that torch loads for it when it is imported, where that is not there
@@ -158,8 +161,12 @@ type LoadedLibrary struct {
 }
 
 // CompiledAt and WrittenAt are what a note says before the directory of what is compiled at run time, from which nothing may
-// be executed, or to which this user may not write.
-const CompiledAt, WrittenAt = "compiled code may not be executed from ", "compiled code may not be written to "
+// be executed, to which this user may not write, or which is none.
+const CompiledAt, WrittenAt, NowhereAt = "compiled code may not be executed from ", "compiled code may not be written to ", "compiled code finds no folder at "
+
+// ShellPython is what a note says before the `python` of this shell, where that is not the one of the environment that a
+// variable calls active.
+const ShellPython = "`python` of this shell is "
 
 // PackagesAt is what a note says before the place that site-packages is a link to, which is not there.
 const PackagesAt = "site-packages leads to "

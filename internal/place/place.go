@@ -69,6 +69,9 @@ func Here() Place {
 		if !IsEnv(Default) {
 			p = p.looked()
 		}
+		if other := ofPath(); active == "" && other != "" && !SameDir(other, Default) {
+			p.state += "; `python` here is that of " + text.Escape(other) + ", which `--env` names"
+		}
 		p.state += say.If(IsEnv(active), "; active is "+text.Escape(active)+", which `--env` names")
 		return p
 	case active == "":
@@ -99,6 +102,13 @@ func Active() string {
 	}
 	dir := os.Getenv("CONDA_PREFIX")
 	return say.If(IsEnv(dir) && os.Getenv("CONDA_DEFAULT_ENV") != "base" && !Exists(filepath.Join(dir, "condabin")), dir)
+}
+
+// ofPath is the environment, conda's base among them, whose Python comes first on PATH; "" it is in none.
+func ofPath() string {
+	program, _ := exec.LookPath("python") // one that is relative is not started by a careful shell, and not meant
+	dir := filepath.Dir(filepath.Dir(program))
+	return say.If(IsEnv(dir), dir)
 }
 
 // nameOf is the name under which a user knows an environment: `envfix env` activates

@@ -1,7 +1,10 @@
 // Package pylex reads the tokens of Python. It runs nothing, and needs no Python that is whole.
 package pylex
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Token is a name, a string, an operator or the end of a statement of Python.
 type Token struct {
@@ -151,4 +154,46 @@ func (l *lexer) quoted(prefix string) {
 // with its line.
 func (l *lexer) within(quote string) bool {
 	return l.at < len(l.src) && !strings.HasPrefix(l.src[l.at:], quote) && (len(quote) > 1 || l.src[l.at] != '\n')
+}
+
+// Whole reports whether a source of Python ends as one does that was not cut off: its strings and brackets close, its lines are
+// indented as their blocks ask, what opens a block has one, and it holds neither zeros nor the marks of a merge.
+func Whole(src string) bool {
+	all, whole := Tokens(src)
+	return whole && indented(all) && !strings.Contains(src, "\x00") && !strings.Contains(src, "\n<<<<<<< ")
+}
+
+// blocks are the words that begin a statement with a block (those that are only words there).
+var blocks = strings.Fields("def class if elif else for while try except finally with async")
+
+// indented reports whether statements stand as deep as the blocks that they are in, and what begins one says so.
+func indented(all []Token) bool {
+	depths, opens, begun, colon := []int{0}, false, false, false
+	for i, t := range all {
+		begins := i == 0 || all[i-1].Kind == 'e'
+		if t.Kind == 'e' && !begins {
+			opens = all[i-1].Kind == 'o' && all[i-1].Text == ":"
+			if begun && !colon {
+				return false
+			}
+		}
+		colon = !begins && colon || t.Text == ":"
+		if t.Kind == 'e' || !begins {
+			continue
+		}
+		begun = slices.Contains(blocks, t.Text) && t.Kind == 'n'
+		switch in := depths[len(depths)-1]; {
+		case opens != (t.Indent > in):
+			return false
+		case opens:
+			depths = append(depths, t.Indent)
+		}
+		for depths[len(depths)-1] > t.Indent {
+			depths = depths[:len(depths)-1]
+		}
+		if depths[len(depths)-1] != t.Indent {
+			return false
+		}
+	}
+	return !opens
 }

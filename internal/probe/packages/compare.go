@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/pylex"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -47,6 +49,24 @@ func (c *comparison) compare(f machine.RecordFile) {
 	case c.byPip && f.Size > 0 && len(c.d.Resized) < sysroot.MaxNamed && judged(file):
 		c.content(file, f)
 	}
+}
+
+// hidden finds what Python takes in place of a module, a package or machine code of its name, and RECORD does not know: another
+// version left it there.
+func (c *comparison) hidden(tag string) {
+	for dir, names := range c.dirs {
+		for name := range names {
+			stem, ext, code := strings.Cut(name, ".")
+			if !names[stem+".py"] || code && ext != "so" && ext != "abi3.so" && !(strings.HasPrefix(ext, tag+"-") && strings.HasSuffix(ext, ".so")) {
+				continue
+			}
+			first := dir + name + say.If(!code, "/__init__.py")
+			if (code || c.h.Exists(first)) && !machine.Lists(c.record, first[len(c.site):]) && len(c.d.Hides) < sysroot.MaxNamed {
+				c.d.Hides = append(c.d.Hides, text.Printable(dir+name))
+			}
+		}
+	}
+	slices.Sort(c.d.Hides)
 }
 
 // names are those in a directory: one directory costs less than a question for each of its files.
@@ -145,45 +165,11 @@ func (c *comparison) rewritten(file, hash string) {
 	plain := bytes.ReplaceAll(code, []byte("\r\n"), []byte("\n"))
 	switch {
 	case digest(code) == sum, digest(plain) == sum:
-	case closes(string(plain)):
+	case pylex.Whole(string(plain)):
 		c.d.Rewritten = append(c.d.Rewritten, text.Printable(file))
 	default:
 		c.d.Resized = append(c.d.Resized, text.Printable(file))
 	}
-}
-
-// closes reports whether the strings and brackets of a source of Python end, as those of one that was cut off do not, its
-// lines are indented as their blocks ask, and it holds no marks of a merge.
-func closes(code string) bool {
-	all, whole := pylex.Tokens(code)
-	return whole && indented(all) && !strings.Contains(code, "\n<<<<<<< ")
-}
-
-// indented reports whether statements stand as deep as the blocks that they are in.
-func indented(all []pylex.Token) bool {
-	blocks, opens := []int{0}, false
-	for i, t := range all {
-		begins := i == 0 || all[i-1].Kind == 'e'
-		if t.Kind == 'e' && !begins {
-			opens = all[i-1].Kind == 'o' && all[i-1].Text == ":"
-		}
-		if t.Kind == 'e' || !begins {
-			continue
-		}
-		switch in := blocks[len(blocks)-1]; {
-		case opens != (t.Indent > in):
-			return false
-		case opens:
-			blocks = append(blocks, t.Indent)
-		}
-		for blocks[len(blocks)-1] > t.Indent {
-			blocks = blocks[:len(blocks)-1]
-		}
-		if blocks[len(blocks)-1] != t.Indent {
-			return false
-		}
-	}
-	return !opens
 }
 
 // judged reports whether the content of a file counts.

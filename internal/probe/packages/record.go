@@ -128,6 +128,7 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	c.lateFiles()
 	c.youngLibraries()
 	c.byteCode(tag)
+	c.hidden(tag)
 	if !itself && byPip { // it lists itself, by its specification
 		d.Record = "cut off"
 	}
