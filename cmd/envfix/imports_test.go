@@ -66,7 +66,7 @@ var layers = map[string][]string{
 	"internal/probe/platform":    {"internal/probe/sysroot", "internal/loader", "internal/machine", "internal/version"},
 	"internal/probe/gpu":         {"internal/probe/sysroot", "internal/probe/platform", "internal/machine", "internal/nvmlchild", "internal/nvmlchild/carried", "internal/proc", "internal/version"},
 	"internal/probe/variables":   {"internal/probe/sysroot", "internal/probe/platform", "internal/machine"},
-	"internal/probe/python":      {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/machine", "internal/version"},
+	"internal/probe/python":      {"internal/pylex", "internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/machine", "internal/version"},
 	"internal/probe/packages":    {"internal/pylex", "internal/probe/sysroot", "internal/probe/variables", "internal/probe/python", "internal/probe/libraries", "internal/machine", "internal/version"},
 	"internal/probe/libraries":   {"internal/probe/sysroot", "internal/probe/platform", "internal/probe/variables", "internal/probe/python", "internal/loader", "internal/machine", "internal/near"},
 	"internal/probe/tools":       {"internal/probe/sysroot", "internal/probe/python", "internal/machine", "internal/version"},

@@ -257,6 +257,18 @@ var liveCases = []liveCase{
 		c.Files.Starts = []machine.StartFault{{At: machine.Origin{File: "/env/a.py", Line: 2}, Is: machine.StartNarrows, How: `sys.path = [p for p in sys.path if "site-packages" not in p]`}}
 	}, "PY013", []string{"/env/a.py:2", "take that line out"}, false},
 	{"a script for a Python", func(c *read.Case) { c.Files.Python = machine.PythonScript }, "PY044", []string{"is a script", "uv venv --clear"}, false},
+	{"a pyvenv.cfg that is closed", func(c *read.Case) { c.Files.Python = machine.PythonMute }, "PY044", []string{"may not read /env/pyvenv.cfg", "chmod a+r"}, false},
+	{"a link that was not looked at", func(c *read.Case) { c.Files.Unseen = []string{"the C library", "b"} }, "GPU001", []string{"surely: the C library, and 1 links more", "--import"}, false},
+	{"a package that hides a module of torch's", func(c *read.Case) { c.Files.Dists[0].Hides = []string{"/env/torch/nn/functional"} }, "PY013", []string{"/env/torch/nn/functional is not of", "mv /env/torch/nn/functional /env/torch/nn/functional.off"}, false},
+	{"a module of Python's that is for another processor", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: "/py/bin/python3", Module: true, Library: "_ctypes.so", Path: "/py/lib/python3.11/lib-dynload/_ctypes.so", Why: "it is for another processor, aarch64"}}
+	}, "IDX003", []string{"_ctypes.so", "install that Python again"}, false},
+	{"another python of this shell", func(c *read.Case) { c.Files.Notes = []string{machine.ShellPython + "/mc/bin/python"} }, "PY021", []string{"/mc/bin/python", "activate it again"}, true},
+	{"a cache that leads nowhere", func(c *read.Case) { c.Files.Notes = []string{machine.NowhereAt + "/x/cache"} }, "LD005", []string{"/x/cache", "namei"}, true},
+	{"a ptxas of another machine", func(c *read.Case) {
+		variable("TRITON_PTXAS_PATH", "/x/ptxas")(c)
+		c.Files.Notes = []string{"TRITON_PTXAS_PATH is no program here"}
+	}, "LD005", []string{"another processor", "unset TRITON_PTXAS_PATH"}, true},
 	{"a Python whose library lacks a module", func(c *read.Case) { c.Files.Lost = []string{"/lib/python3.11/uuid.py"} }, "PY044", []string{"/lib/python3.11/uuid.py is missing"}, false},
 	{"byte code that was cut off", func(c *read.Case) { c.Files.Dists[0].Cut = []string{"/env/x.pyc"} }, "PY011", []string{"EOFError", "rm /env/x.pyc"}, false},
 	{"a library that was written to", func(c *read.Case) {

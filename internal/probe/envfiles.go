@@ -10,6 +10,7 @@ import (
 	"envfix/internal/machine"
 	"envfix/internal/probe/libraries"
 	"envfix/internal/probe/packages"
+	"envfix/internal/probe/platform"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
 	"envfix/internal/probe/variables"
@@ -59,7 +60,11 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 	}
 	f.Variables, f.Shadows, f.Clashes = append(variables.OfShell(h), python.AtStart(h, e.Sites)...), python.Shadows(h, o.Dir, e), packages.Clashes(h, e.Dists)
 	f.Elsewhere = python.StartedHere(h, o.Dir, func(name string) bool { return name == "CUDA_VISIBLE_DEVICES" })
-	f.Lost = text.Each(python.Lost(h, e), text.Printable)
+	lost, altered := python.Library(h, e)
+	f.Lost = text.Each(lost, text.Printable)
+	f.Unseen = text.Each(altered, func(file string) string {
+		return text.Printable(file) + ", which was changed after its Python was installed"
+	})
 	f.Notes = notes(h, e.Dir)
 	if f.Python = e.Fault(h, cmp.Or(cfg, &python.Config{}).Home); cfg != nil {
 		if f.Base = cfg.Home; f.Python == machine.PythonOther {
@@ -112,6 +117,12 @@ func notes(h *sysroot.Host, dir string) []string {
 	if at := h.Env["VIRTUAL_ENV"]; at != "" && !h.Exists(at) && strings.Contains(h.Text(dir+"/bin/activate"), at) {
 		out = append(out, "activate leads to VIRTUAL_ENV")
 	}
+	names := []string{h.Env["VIRTUAL_ENV"], h.Env["CONDA_PREFIX"]}
+	first, _ := xslices.Find(h.PathDirs(), func(bin string) bool { return h.IsProgram(bin + "/python") })
+	if own := h.ResolvedDir(dir + "/bin"); first != "" && h.ResolvedDir(first) != own && h.OS != "windows" &&
+		slices.ContainsFunc(names, func(at string) bool { return at != "" && h.ResolvedDir(at+"/bin") == own }) {
+		out = append(out, machine.ShellPython+text.Printable(first+"/python"))
+	}
 	for _, site := range python.SitePackages(h, dir) {
 		if to := h.Target(site); to != "" && !h.Exists(site) {
 			out = append(out, machine.PackagesAt+text.Printable(to))
@@ -129,6 +140,8 @@ func leadNowhere(h *sysroot.Host) (out []string) {
 			if to := h.Target(at); to != "" {
 				out = append(out, name+" leads to "+text.Printable(to))
 			}
+		} else if arch := platform.ELFArch(h.Bytes(at, 64)); at != "" && arch != "" && (arch != platform.Arch(h) || !h.IsProgram(at)) {
+			out = append(out, name+" is no program here")
 		}
 	}
 	for _, name := range []string{"CC", "CXX", "CUDAHOSTCXX"} {

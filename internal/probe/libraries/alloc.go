@@ -100,10 +100,12 @@ func CompiledAt(h *sysroot.Host) (out []string) {
 		return nil
 	}
 	for _, dir := range []string{cmp.Or(h.Env["TRITON_CACHE_DIR"], h.Home+"/.triton"), cmp.Or(h.Env["TORCHINDUCTOR_CACHE_DIR"], h.Env["TMPDIR"], "/tmp")} {
-		for h.Abs(dir) && !h.Exists(dir) && dir != "/" {
+		for h.Abs(dir) && !h.Exists(dir) && h.Target(dir) == "" && dir != "/" { // a link to nothing is in the way
 			dir = path.Dir(dir)
 		}
 		switch {
+		case h.Abs(dir) && !h.IsDir(dir):
+			out = append(out, machine.NowhereAt+text.Printable(dir))
 		case loader.NotWritable(dir):
 			out = append(out, machine.WrittenAt+text.Printable(dir))
 		case loader.NotExecutable(dir):

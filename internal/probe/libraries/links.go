@@ -3,6 +3,7 @@
 package libraries
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"envfix/internal/probe/platform"
 	"envfix/internal/probe/python"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -45,11 +47,11 @@ func linkView(h *sysroot.Host, python string) *loader.View {
 	return f.Start(h.Resolved(python), func(o *loader.Object) []string { return openedBy(h, o) })
 }
 
-// openedBy lists what a library opens by name while it works: libcudart the
+// openedBy lists what a library opens by name while it works: libcudart and torch's own the
 // driver's library, cuDNN its parts. libcudnn.so.9 opens those but the engines and
 // heuristics, which libcudnn_graph.so.9 opens (the names in the files of 9.26).
 func openedBy(h *sysroot.Host, o *loader.Object) (parts []string) {
-	if strings.HasPrefix(o.Name, "libcudart.so") {
+	if strings.HasPrefix(o.Name, "libcudart") || o.Name == "libc10_cuda.so" { // of which some wheels have one with a name of its own, or within
 		return []string{"libcuda.so.1"}
 	}
 	stem, major, _ := strings.Cut(o.Name, ".so.")
@@ -69,12 +71,14 @@ func openedBy(h *sysroot.Host, o *loader.Object) (parts []string) {
 // libtorch_global_deps.so, then imports _C. Then what was compiled beside it.
 func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, read *sync.WaitGroup) {
 	v := linkView(h, e.Python.Path)
-	global := v.Open(torch+"/lib/libtorch_global_deps.so", true)
 	own := wheelLibraries(h, e.Sites)
 	torchs := &linker{View: v, own: own, torch: torch}
+	global := torchs.opened(torch+"/lib/libtorch_global_deps.so", machine.LinkFault{By: torch + "/__init__.py", Dist: "torch", Module: true}, true)
 	compiled, unbuilt := python.Compiled(h, e)
 	roots := []*loader.Object{v.Program}
-	roots = append(roots, text.Each(compiled, func(file string) *loader.Object { return v.Open(file, false) })...)
+	roots = append(roots, text.Each(compiled, func(file string) *loader.Object {
+		return torchs.opened(file, machine.LinkFault{By: e.Python.Path, Module: true}, false)
+	})...)
 	f.Unbuilt = unbuilt
 	if v.Program != nil && strings.Contains(v.Program.Interp, "ld-musl") && global != nil {
 		f.Links = []machine.LinkFault{{By: torch, Module: true, Library: "libc.so.6", Path: text.Printable(v.Program.Path),
@@ -111,6 +115,17 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	}
 	if f.Links = torchs.faults; v.Blind {
 		f.Links, f.Notes = nil, append(f.Notes, machine.LibrariesUnread)
+	} else if h.Root == "" && len(f.Links) == 0 { // of a tree that stands for a machine a part may be all there is
+		for what, seen := range map[string]bool{
+			text.Printable(e.Python.Path) + " as a program":        v.Program != nil,
+			text.Printable(torch) + "/lib/libtorch_global_deps.so": global != nil,
+			text.Printable(torch) + "/_C, torch's own module":      c != nil,
+			"the C library": v.Loaded("libc.so.6") != nil,
+			"what is loaded beyond the first " + fmt.Sprint(len(v.All)) + " libraries": !v.Full(),
+		} {
+			f.Unseen = append(f.Unseen, say.All(say.If(!seen, what))...)
+		}
+		slices.Sort(f.Unseen)
 	}
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Entry != "" {
@@ -196,11 +211,26 @@ func (l *linker) owner(h *sysroot.Host, file string, e python.Env) string {
 	return ""
 }
 
-// versions are the sets of symbols that a library which is taken does not have.
+// versions are the sets of symbols that a library which is taken does not have, and what it lacks of one that has them.
 func (l *linker) versions(dist string, of []*loader.Object) {
 	for _, x := range l.Versions(of) {
-		l.add(machine.LinkFault{By: x.By.Path, Dist: dist, Library: x.Library.Name, Path: x.Library.Path, Via: x.Library.Via, Entry: x.Library.Entry, Version: x.Version, Module: true})
+		f := machine.LinkFault{By: x.By.Path, Dist: dist, Library: x.Library.Name, Path: x.Library.Path, Via: x.Library.Via, Entry: x.Library.Entry, Version: x.Version, Symbol: x.Symbol, Module: true}
+		if f.Symbol != "" {
+			f.Dist = "" // it is not who asks that is at fault
+		}
+		l.add(f)
 	}
+}
+
+// opened opens a file of which the import of torch asks by its path: one that is there and cannot be loaded is a fault.
+func (l *linker) opened(file string, f machine.LinkFault, global bool) *loader.Object {
+	if o := l.Open(file, global); o != nil {
+		return o
+	}
+	if f.Library, f.Path, f.Why = path.Base(file), file, l.Unfit(file); f.Why != "" {
+		l.add(f)
+	}
+	return nil
 }
 
 // foreign binds torch's libraries where a variable, or who else asks first, puts another
@@ -309,8 +339,7 @@ func (l *linker) extension(h *sysroot.Host, d python.Dist, file string, always b
 	dist := d.Name
 	before, loaded := len(l.Missing), len(l.All)
 	module := strings.Contains(path.Base(file), ".cpython-") || strings.Contains(path.Base(file), ".abi3.") || strings.HasPrefix(path.Base(file), "_C.")
-	if o = l.Open(file, false); o == nil {
-		l.add(machine.LinkFault{By: file, Dist: dist, Module: module, Library: path.Base(file), Path: file, Why: l.Unfit(file)})
+	if o = l.opened(file, machine.LinkFault{By: file, Dist: dist, Module: module}, false); o == nil {
 		return
 	}
 	for _, m := range l.Missing[before:] {

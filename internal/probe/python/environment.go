@@ -3,6 +3,7 @@ package python
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -188,7 +189,7 @@ func sitesOf(h *sysroot.Host, prefix, minor string) (out []string) {
 // and what interrupted installations left there.
 func Infos(h *sysroot.Host, sites []string, ends ...string) (infos, left []string) {
 	for _, site := range sites {
-		for _, name := range h.Names(site) {
+		for _, name := range slices.Sorted(maps.Keys(xslices.Set(entries(h, site), func(file string) string { first, _, _ := strings.Cut(file, "/"); return first }))) {
 			switch {
 			case strings.HasPrefix(name, "~"):
 				left = append(left, site+"/"+name)

@@ -36,6 +36,8 @@ func (e Env) Fault(h *sysroot.Host, home string) string {
 		return machine.PythonCopied
 	case h.OS == "linux" && h.Root == "" && !h.IsProgram(program):
 		return machine.PythonBarred
+	case ReadConfig(h, e.Dir) == nil && h.Exists(e.Dir+"/pyvenv.cfg"):
+		return machine.PythonMute
 	case h.OS == "linux" && h.Env["PYTHONPLATLIBDIR"] != "" && e.library(h) == "":
 		return machine.PythonAstray
 	case h.OS != "linux" || minor == "" || home == "":

@@ -70,6 +70,9 @@ func searchPath(h *sysroot.Host, e *Env) {
 			}
 		}
 	}
+	if others := pythonPath(h); !HasModule(h, e.Sites, "torch") && HasModule(h, others, "torch") { // of `pip install --target`
+		e.Sites = xslices.Once(e.Sites, others)
+	}
 	e.Dists = dists(h, e.Sites)
 	for _, f := range files {
 		if x := e.startFault(h, f); x.Is != "" {

@@ -1,13 +1,16 @@
 package python
 
 import (
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/probe/sysroot"
+	"envfix/internal/pylex"
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
@@ -76,43 +79,64 @@ func dynload(h *sysroot.Host, e Env) string {
 	return say.If(moduleFile(h, dir, "_json") != "", dir)
 }
 
-// Lost are the files of Python's library that torch's imports need and that are not there, or empty: a module that is in
-// none of its forms, or one whose byte code was left.
-func Lost(h *sysroot.Host, e Env) (out []string) {
+// Library reads the files of Python's library that torch's imports need. lost: they are not there, empty or cut off, a module that is in
+// none of its forms, or one whose byte code was left; changed: they were written to after that Python was installed.
+func Library(h *sysroot.Host, e Env) (lost, changed []string) {
 	library := e.library(h)
-	if !h.Exists(library + "/os.py") {
-		return nil
+	landmark, err := os.Stat(h.Real(library + "/os.py"))
+	if err != nil {
+		return nil, nil
+	}
+	look := func(file string) {
+		i, err := os.Stat(h.Real(file))
+		young := err == nil && i.ModTime().After(landmark.ModTime().Add(time.Hour))
+		switch {
+		case err == nil && (i.Size() > 0 && !young && i.Size()%4096 > 0 || i.Size() == 0 && path.Base(file) == "__init__.py"):
+		case err != nil || i.Size() == 0 || !pylex.Whole(string(h.Bytes(file, sysroot.MaxFile))):
+			lost = append(lost, file)
+		case young:
+			changed = append(changed, file)
+		}
 	}
 	names := h.Names(library)
 	has := func(names []string, name string) bool { _, found := slices.BinarySearch(names, name); return found }
 	for _, name := range stdlibOfTorch {
 		dir := library + "/" + name
-		switch {
-		case has(names, name+".py") && len(h.Bytes(dir+".py", 1)) == 0:
-			out = append(out, dir+".py")
-		case has(names, name+".py"), name == "graphlib" && e.minor() == "3.8":
-		case !has(names, name):
-			out = append(out, dir+".py")
-		default:
-			here := h.Names(dir)
-			for _, compiled := range h.Names(dir + "/__pycache__") {
-				if module, ours := strings.CutSuffix(compiled, "."+e.tag()+".pyc"); ours && !has(here, module+".py") {
-					out = append(out, dir+"/"+module+".py")
-				}
+		if has(names, name+".py") {
+			look(dir + ".py")
+			continue
+		}
+		if !has(names, name) {
+			if name != "graphlib" || e.minor() != "3.8" {
+				lost = append(lost, dir+".py")
+			}
+			continue
+		}
+		here := h.Names(dir)
+		for _, file := range here {
+			if strings.HasSuffix(file, ".py") {
+				look(dir + "/" + file)
+			}
+		}
+		for _, compiled := range h.Names(dir + "/__pycache__") {
+			if module, ours := strings.CutSuffix(compiled, "."+e.tag()+".pyc"); ours && !has(here, module+".py") {
+				lost = append(lost, dir+"/"+module+".py")
 			}
 		}
 	}
-	return out
+	return lost, changed
 }
 
-func moduleFile(h *sysroot.Host, dir, name string) string {
-	file, _ := xslices.Find(h.Names(dir), func(n string) bool { return strings.HasPrefix(n, name+".") && strings.HasSuffix(n, ".so") })
+func moduleFile(h *sysroot.Host, dir, name string) string { return moduleAmong(h.Names(dir), name) }
+
+// moduleAmong is the file of a module that is machine code.
+func moduleAmong(names []string, module string) string {
+	file, _ := xslices.Find(names, func(n string) bool { return strings.HasPrefix(n, module+".") && strings.HasSuffix(n, ".so") })
 	return file
 }
 
-// Compiled are the modules of Python's library that torch and torchvision do not import
-// without, and that are built only where a library of the system was there: their files, and
-// the names of those that there are none of.
+// Compiled are the files of the modules of Python's library that torch and torchvision do not import without, and the names of
+// those that are built only where a library of the system was there, and that there are none of.
 func Compiled(h *sysroot.Host, e Env) (files, unbuilt []string) {
 	names := []string{"_ctypes"}
 	if xslices.At(e.Dists, func(d Dist) bool { return d.Name == "torchvision" }) != nil {
@@ -122,15 +146,20 @@ func Compiled(h *sysroot.Host, e Env) (files, unbuilt []string) {
 	if dir == "" {
 		return nil, nil
 	}
-	for _, name := range append(names, "zlib", "binascii") {
-		if file := moduleFile(h, dir, name); file != "" {
+	here := h.Names(dir)
+	for _, name := range append(names, compiledOfTorch...) {
+		if file := moduleAmong(here, name); file != "" {
 			files = append(files, dir+"/"+file)
-		} else if name[0] == '_' { // the others may be a part of the program
+		} else if slices.Contains(names, name) { // the others may be a part of the program
 			unbuilt = append(unbuilt, name)
 		}
 	}
 	return files, unbuilt
 }
+
+// compiledOfTorch are other modules that are machine code and that importing torch does not do without: of those that it loads,
+// what Python's library imports outside of a try (subprocess, socket, base64, multiprocessing.connection …).
+var compiledOfTorch = strings.Fields("_contextvars _multiprocessing _posixsubprocess _random _socket _struct array binascii cmath math select zlib")
 
 // stdlibOfTorch are the modules of Python's library, neither built in nor frozen, that
 // importing torch 2.2.2 and 2.15.0 loads beyond what Python loads to start (sys.modules of

@@ -65,7 +65,8 @@ func TestLost(t *testing.T) {
 		testenv.Write(t, root+lib+"http/__pycache__/client.cpython-311.pyc", "")
 		testenv.Write(t, root+lib+"http/__pycache__/gone.cpython-310.pyc", "")
 		h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
-		got := strings.Join(Lost(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}}), " ")
+		lost, _ := Library(h, Env{Python: machine.Python{Path: "/opt/py/bin/python3.11", Version: "3.11.7"}})
+		got := strings.Join(lost, " ")
 		if strings.TrimPrefix(got, lib) != want {
 			t.Errorf("without %q: %q", gone, got)
 		}
