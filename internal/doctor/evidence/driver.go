@@ -40,12 +40,12 @@ func (e Driver) LeftBehind(floor version.Dotted) (*machine.GPU, matrix.Arch) {
 	return nil, matrix.Arch{}
 }
 
-// IsLast reports whether no newer driver than that of the machine drives any of its GPUs.
+// IsLast reports whether the machine's driver is of the last branch that drives each of its GPUs.
 func (e Driver) IsLast() bool {
 	d := e.Machine.Driver
 	return e.Matrix != nil && d != nil && !d.Version.IsZero() && len(e.Machine.GPUs) > 0 && !slices.ContainsFunc(e.Machine.GPUs, func(g machine.GPU) bool {
 		a, ok := e.Matrix.Arch(g.SM)
-		return !ok || a.LastBranch == 0 || a.LastBranch > d.Version.Major()
+		return !ok || a.LastBranch != d.Version.Major()
 	})
 }
 

@@ -248,7 +248,7 @@ func (r *Reader) printed(test *know.Test, l string, said Evidence) {
 	if !found && p.Class == nil {
 		return
 	}
-	if f := r.frame; f.raises(said.Line, raised != nil) {
+	if f := r.frame; f.speaks(said.Line, raised != nil) {
 		if !f.of(p.Row.Program) {
 			p.Row.Program, p.Row.Version, p.Row.Place = f.program, "", f.file // programs share sentences; this one raised it
 		}
@@ -332,8 +332,8 @@ func (r *Reader) framed(l string) {
 	}
 }
 
-// raises reports whether the frame's package says what stands in a line, which may end the traceback.
-func (f frame) raises(line int, ends bool) bool {
+// speaks reports whether the frame's package says what stands in a line, which may end the traceback.
+func (f frame) speaks(line int, ends bool) bool {
 	return f.said && f.line == line || !f.said && ends && line-f.line <= inFrame
 }
 
@@ -405,7 +405,7 @@ func (r *Reader) hit(n int, m []string, said Evidence) {
 		return
 	}
 	h := Hit{Message: r.k.Messages[t.Message], At: said, Mild: mild(r.whole)}
-	if r.frame.raises(said.Line, true) {
+	if r.frame.speaks(said.Line, true) {
 		h.Of = r.frame.program
 	}
 	for i, name := range t.Re().SubexpNames() {
