@@ -219,7 +219,9 @@ func whole(args []string, p *plan.Plan) []string {
 	if args == nil {
 		return nil
 	}
-	return append(slices.Clip(args), append(say.All(say.If(p.Target.Lacks, "--closure")), agreement(built(p))...)...) // none stay none, not nil
+	all := append(built(p), p.Target.Closing...)
+	slices.Sort(all)
+	return append(slices.Clip(args), append(say.All(say.If(p.Target.Lacks, "--closure")), agreement(slices.Compact(all))...)...) // none stay none, not nil
 }
 
 // hereArgs are the arguments of the command that builds here what a described machine is to

@@ -85,10 +85,34 @@ func (f planFlags) proposed(ctx context.Context, q planning.Question, described 
 	case len(a.Versions) == 0:
 		a.Said = append(a.Said, fromData)
 	}
-	return &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
+	p := &planning.Proposal{Judged: a.Judged(q.Request), Installed: a.Installed(q.Request), Said: a.Said, Pins: a.Pins(),
 		Override: text.Each(l.Override, pep508.Requirement.Line),
 		Build:    a.Builds(nil), Lacks: lacks,
 		Limits: xslices.Once(text.Each(a.Build, func(s propose.Source) []string { return s.Limits })...)}
+	f.close(ctx, p, q, described)
+	return p
+}
+
+// close finds what comes of asking for what the project's sources import as well, where the command
+// that the plan names is to do that: what is built then, or that it would be refused.
+func (f planFlags) close(ctx context.Context, p *planning.Proposal, q planning.Question, described bool) {
+	if !p.Lacks || f.machine.mode == carriesOut {
+		return
+	}
+	q.Request.Requirements = append(slices.Clip(q.Request.Requirements), f.wish.Closing()...)
+	f.target.Closure = true
+	l, err := f.loop(q, described)
+	if err != nil {
+		return // the same was asked for before
+	}
+	a, err := kept(ctx, l, q)
+	switch {
+	case err != nil: // then apply asks
+	case a.Refused != "":
+		p.Lacks, p.Said = false, append(p.Said, "`--closure` would be refused, for that does not go with the rest: uv: "+ui.Clip(ui.Clean(a.Refused), 300))
+	default:
+		p.Closing = a.Builds(nil)
+	}
 }
 
 // kept is what is known of a question: the answer that was kept, or a new one.

@@ -71,6 +71,31 @@ func TestProposedPackages(t *testing.T) {
 	}
 }
 
+// The command that a plan names goes through with what the project's sources import: it agrees
+// to what is built of that, and does not ask for what would be refused.
+func TestNextCloses(t *testing.T) {
+	t.Setenv("ENVFIX_QUICK", "")
+	x := teamIndex(t)
+	x.Add(testindex.Wheel{Name: "fine", Version: "1.0"}, testindex.Wheel{Name: "pyyaml", Version: "6.0", Sdist: true},
+		testindex.Wheel{Name: "requests", Version: "2.0", Requires: []string{"numpy>=99"}})
+	for imports, want := range map[string][2]string{
+		"yaml":     {"--closure --allow-build pyyaml==6.0", ""},
+		"requests": {"", "`--closure` would be refused"},
+	} {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where answers are kept
+		dir := t.TempDir()
+		writeText(t, filepath.Join(dir, "requirements.txt"), "torch\nfine\n")
+		writeText(t, filepath.Join(dir, "main.py"), "import "+imports+"\n")
+		_, said := lockSays(t, dir, "plan", ".", "--gpu", "RTX 5090", "--driver", "580.95.05", "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.28",
+			"--python", "3.12", "--mirror", "default="+x.URL, "-v")
+		said = strings.Join(strings.Fields(strings.ReplaceAll(said, "\\\n", " ")), " ")
+		_, next, _ := strings.Cut(said, " next ")
+		if !strings.Contains(said, want[1]) || !strings.Contains(next, want[0]) || want[0] == "" && strings.Contains(next, "--closure") {
+			t.Errorf("%s: %s", imports, said)
+		}
+	}
+}
+
 // A name that is a slip is refused before an index hears of it: somebody may have taken it.
 func TestMisnamedIsNotAsked(t *testing.T) {
 	t.Setenv("ENVFIX_QUICK", "")

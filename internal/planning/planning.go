@@ -65,8 +65,9 @@ type Proposal struct {
 	Pins      []string         // NAME==VERSION of what was found to go together
 	Override  []string         // requirements in place of what packages say
 	Said      []string
-	Lacks     bool  // what the sources import is not all of it
-	Refused   error // why what is asked for cannot be installed together; nil: it can
+	Lacks     bool     // what the sources import is not all of it
+	Closing   []string // what is built beside, where that is asked for too
+	Refused   error    // why what is asked for cannot be installed together; nil: it can
 }
 
 // Choose asks the resolver alone: for who judges or compares and installs nothing. Its
@@ -174,7 +175,7 @@ func (q *Question) propose(w Ports) (*resolver.Resolution, error) {
 	res, err := q.Choose()
 	q.Request = p.Installed
 	q.Target.Build, q.Target.BuildLimits, q.Target.Pins, q.Target.Override = p.Build, p.Limits, p.Pins, p.Override
-	q.Target.Lacks = p.Lacks
+	q.Target.Lacks, q.Target.Closing = p.Lacks, p.Closing
 	if err == nil && res.Decision != resolver.NoSolution { // a refusal says why by itself
 		res.Warnings = append(res.Warnings, p.Said...)
 	}

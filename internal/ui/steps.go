@@ -232,7 +232,7 @@ func Next(p *plan.Plan, args []string, s Style) string {
 		v.next("apply", args, "", " installs what runs now; `--change-driver` plans the newer driver too")
 	case len(p.Steps) > 0:
 		with := say.If(p.Target.Lacks && slices.Contains(args, "--closure"), " with what its sources import besides")
-		builds := say.If(len(p.Target.Build)+len(p.Target.Places) > 0, "; what it builds runs code of its own, as you")
+		builds := say.If(len(p.Target.Build)+len(p.Target.Places)+len(p.Target.Closing) > 0, "; what it builds runs code of its own, as you")
 		v.next("apply", args, "", " shows this"+with+", asks, and carries it out"+builds)
 	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
 		name := "plan --change-driver"
