@@ -69,7 +69,10 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 			case "absent":
 				out.Missing = append(out.Missing, m)
 			default:
-				out.Failed = append(out.Failed, FailedImport{m, text.Printable(one[2]), text.Printable(one[1])})
+				f := FailedImport{m, text.Printable(one[2]), text.Printable(one[1])}
+				if !slices.ContainsFunc(out.Failed, func(o FailedImport) bool { return o.Module == f.Module && o.Why == f.Why && o.Part != "" }) {
+					out.Failed = append(out.Failed, f) // of several parts that fail alike the first
+				}
 			}
 		}
 		if on && len(left) == before {
@@ -89,9 +92,9 @@ func (f FailedImport) words() string {
 	return "not importable: " + f.named() + ": " + f.Why + say.With(": ", f.wants(), " brings it")
 }
 
-// named is what cannot be imported, and what imports it.
+// named is what cannot be imported, and of a module the first file that imports it.
 func (f FailedImport) named() string {
-	return cmp.Or(f.Part, f.Module) + say.With(" (", text.Escape(f.At), ")")
+	return cmp.Or(f.Part, f.Module+say.With(" (", text.Escape(f.At), ")"))
 }
 
 // wants is the package that brings what it does not find; "" it is not known.

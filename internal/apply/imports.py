@@ -20,11 +20,9 @@ def fails(name, reach=importlib.import_module):
 
 
 def part(name):
-    above, _, last = name.rpartition(".")
-    thing = part(above) if above else None
-    if not hasattr(thing, last):
+    above, _, last = name.rpartition(".")  # as the statement does: torch.nn.parallel.replicate is a function as well
+    if not hasattr(importlib.import_module(above), last):
         importlib.import_module(name)
-    return getattr(thing, last, sys.modules.get(name))
 
 
 for argument in sys.argv[1:]:
