@@ -16,6 +16,7 @@ import (
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
 )
@@ -170,11 +171,14 @@ var (
 	complaintLine = lazy.Regexp("^(?:(\\S+) \\S+ requires ([A-Za-z0-9._-]+)\\S*, which is not installed\\.|" +
 		"(\\S+) \\S+ has requirement ([A-Za-z0-9._-]+).*, but you have \\S+ \\S+\\.|" +
 		"The package `([A-Za-z0-9._-]+)` requires `([A-Za-z0-9._-]+)[^`]*`, but (?:it's not installed|`[^`]*` is installed))$")
+	// what uv and pip say of a wheel whose own tag is another one than that of its name, by which it
+	// was chosen (decord 0.6.0): packages contradict each other nowhere there, and the proof tries it
+	otherTag  = lazy.Regexp("^(The package `\\S+` was built for a different platform|\\S+ \\S+ is not supported on this platform)$")
 	checkTalk = lazy.Regexp(`^(\$ .*|Using Python .*|Checked \d+ packages? in .*|Found \d+ incompatibilit(y|ies)|WARNING: .*)?$`)
 )
 
 // onlyKnown reports whether all that a check complained of is known: the
-// environment that is replaced had it too. A line that is not understood is not.
+// environment that is replaced had it too, or it is a wheel's tag. A line that is not understood is not.
 func onlyKnown(output string, known []plan.Complaint) bool {
 	complaints := 0
 	for line := range strings.Lines(output) {
@@ -183,9 +187,9 @@ func onlyKnown(output string, known []plan.Complaint) bool {
 			continue
 		}
 		m := complaintLine().FindStringSubmatch(line)
-		if m == nil || !slices.ContainsFunc(known, func(k plan.Complaint) bool {
+		if !otherTag().MatchString(line) && (m == nil || !slices.ContainsFunc(known, func(k plan.Complaint) bool {
 			return k.Package == machine.NormalName(m[1]+m[3]+m[5]) && k.Needs == machine.NormalName(m[2]+m[4]+m[6])
-		}) {
+		})) {
 			return false
 		}
 		complaints++
@@ -196,15 +200,16 @@ func onlyKnown(output string, known []plan.Complaint) bool {
 // asBefore reports whether a check failed only for what the plan says that the
 // environment has already, which stays as it is.
 func (r *run) asBefore(i int, log string) bool {
-	run := r.plan.Steps[i].Run
-	if run == nil || len(run.Known) == 0 {
+	s := r.plan.Steps[i]
+	if s.Run == nil || len(s.Run.Known) == 0 && !onlyChecks(s) {
 		return false
 	}
 	output, err := os.ReadFile(log)
-	if err != nil || !onlyKnown(string(output), run.Known) {
+	if err != nil || !onlyKnown(string(output), s.Run.Known) {
 		return false
 	}
-	r.say("as before: the packages contradict each other only where they did in the old environment")
+	r.say("%s", say.Either(len(s.Run.Known) > 0, "as before: the packages contradict each other only where they did in the old environment",
+		"a wheel has a tag of another platform inside than in its name, by which it was chosen: the packages contradict each other nowhere"))
 	return true
 }
 
