@@ -23,8 +23,7 @@ type Module struct {
 	Distributions []string // that bring it, the likeliest first; none: not known
 	At            string   // the first file that imports it
 	Use           Use
-	Parts         []string // what of it is imported outside of a try, each by its whole name
-	Begins        []string // those that a file cannot begin without
+	Parts         []string // what of it files import at their beginning, each by its whole name
 }
 
 // A Use says for what a module is imported, the weightiest last.
@@ -158,11 +157,8 @@ func (s *sources) read(fsys fs.FS, name string, aside bool) {
 			m = &Module{Name: module, Distributions: brought, At: name, Use: use}
 			s.found[module] = m
 		}
-		if use == Needed {
-			m.Parts = xslices.Add(m.Parts, i.Module)
-		}
 		if use == Needed && !i.Inner && i.Module != module {
-			m.Begins = xslices.Add(m.Begins, i.Module)
+			m.Parts = xslices.Add(m.Parts, i.Module)
 		}
 	}
 }

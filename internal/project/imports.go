@@ -46,7 +46,7 @@ func (w *Wish) imports(dir, followed string, s *speech, t *plan.Target) {
 		w.Parts = append(w.Parts, m.Parts...)
 		by, named := bringer(m, asked)
 		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded,
-			Aside: m.Use == closure.Aside, At: m.At, Parts: m.Begins[:min(len(m.Begins), mostParts)]})
+			Aside: m.Use == closure.Aside, At: m.At, Parts: m.Parts[:min(len(m.Parts), mostParts)]})
 		if named {
 			continue
 		}
@@ -88,16 +88,20 @@ func (w *Wish) Closing() (out []pep508.Requirement) {
 // builder is the setup.py below a project's folder that names a module: of its own extensions, which
 // no index has; "" none does.
 func builder(dir, module string) string {
-	for _, pattern := range []string{"setup.py", "*/setup.py", "*/*/setup.py", "*/*/*/setup.py"} {
-		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
-		for _, name := range found[:min(len(found), mostLists)] {
-			content, _ := ReadFile(filepath.Join(dir, name)) // what cannot be read names nothing
-			if strings.Contains(strings.ReplaceAll(string(content), "'", `"`), `"`+module+`"`) {
-				return name
-			}
-		}
+	name, _ := xslices.Find(below(dir, "setup.py"), func(name string) bool {
+		content, _ := ReadFile(filepath.Join(dir, name)) // what cannot be read names nothing
+		return strings.Contains(strings.ReplaceAll(string(content), "'", `"`), `"`+module+`"`)
+	})
+	return name
+}
+
+// below are the files of a pattern in a folder and up to three folders down.
+func below(dir, pattern string) (names []string) {
+	for range 4 {
+		found, _ := fs.Glob(os.DirFS(dir), pattern) // it is well-formed
+		names, pattern = append(names, found[:min(len(found), mostLists)]...), "*/"+pattern
 	}
-	return ""
+	return names
 }
 
 // ownPackages are the packages of a project that are called as it is, to be tried.
@@ -158,15 +162,15 @@ func elsewhereAsked(dir, followed string) map[string]undeclared {
 			take(wishes(filepath.Join(dir, name)+"["+group+"]"), fmt.Sprintf("`%s` of %s", group, name))
 		}
 	}
-	for _, pattern := range []string{"*/*requirements*.txt", "*/*/*requirements*.txt", "*/*/*/*requirements*.txt"} {
-		found, _ := fs.Glob(os.DirFS(dir), pattern) // each is well-formed
-		for _, name := range xslices.Filter(found[:min(len(found), mostLists)], func(name string) bool { return name != followed }) {
-			p := wishes(filepath.Join(dir, name))
-			for i, q := range p.Requirements { // in no version: each of them is for a part of its own
-				p.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name, From: q.From}
-			}
-			take(p, name)
+	for _, name := range below(dir, "*requirements*.txt") {
+		if name == followed || !strings.Contains(name, "/") { // those were taken above, in their versions
+			continue
 		}
+		p := wishes(filepath.Join(dir, name))
+		for i, q := range p.Requirements { // in no version: each of them is for a part of its own
+			p.Requirements[i] = pep508.Requirement{Name: q.Name, Extras: q.Extras, Marker: q.Marker, Text: q.Name, From: q.From}
+		}
+		take(p, name)
 	}
 	return out
 }
