@@ -58,21 +58,9 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 			if !ok || json.Unmarshal([]byte(said), &one) != nil || len(left) == 0 || one[0] != left[0].Module {
 				continue
 			}
-			m := left[0]
-			m.Parts = nil // they were tried
+			out.take(left[0], one[1], text.Printable(one[2]))
 			if one[2] == "" {
 				left = left[1:]
-			}
-			switch one[1] {
-			case "":
-				out.Here = append(out.Here, one[0])
-			case "absent":
-				out.Missing = append(out.Missing, m)
-			default:
-				f := FailedImport{m, text.Printable(one[2]), text.Printable(one[1])}
-				if !slices.ContainsFunc(out.Failed, func(o FailedImport) bool { return o.Module == f.Module && o.Why == f.Why && o.Part != "" }) {
-					out.Failed = append(out.Failed, f) // of several parts that fail alike the first
-				}
 			}
 		}
 		if on && len(left) == before {
@@ -82,6 +70,20 @@ func tryImports(python string, all []plan.Imported, run func(argv []string) (pri
 	}
 	out.Untried = text.Each(left, func(m plan.Imported) string { return m.Module })
 	return out
+}
+
+// take notes what is said of a module, or of a part of it; of several parts that fail alike the first.
+func (i *Imports) take(m plan.Imported, why, part string) {
+	m.Parts = nil // they were tried
+	alike := func(o FailedImport) bool { return o.Module == m.Module && o.Why == text.Printable(why) && o.Part != "" }
+	switch {
+	case why == "":
+		i.Here = append(i.Here, m.Module)
+	case why == "absent":
+		i.Missing = append(i.Missing, m)
+	case !slices.ContainsFunc(i.Failed, alike):
+		i.Failed = append(i.Failed, FailedImport{m, part, text.Printable(why)})
+	}
 }
 
 // noModule is how Python names what an import does not find.
