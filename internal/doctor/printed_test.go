@@ -22,6 +22,7 @@ func explained(t *testing.T, text string) Explanation {
 // A line that no message of the data knows is told by the kind of message that it is.
 func TestKindsOfMessages(t *testing.T) {
 	for text, want := range map[string]string{
+		"zeContextCreate failed: ZE_RESULT_ERROR_DEVICE_LOST":                                  "level-zero-lost none",
 		"CUDA_ERROR_CONTAINED":                                                                 "hardware-fault gpu_hw_fault",
 		"it failed with CUSOLVER_STATUS_EXECUTION_FAILED":                                      "execution-failed none",
 		"RuntimeError: CUDA failed with error out of memory":                                   "gpu-memory oom",

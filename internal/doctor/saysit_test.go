@@ -13,6 +13,7 @@ func TestWhoSaysItDecides(t *testing.T) {
 		"RuntimeError: TorchAudio is not built with sox extension. Please build TorchAudio with libsox support.": "part-not-built",
 		"IsADirectoryError: The checkpoint path exists and is a directory: /data/last.ckpt":                      "file-of-another-kind",
 		"EnvironmentLocationNotFound: Not a conda environment: /home/u/x":                                        "argument",
+		"Error! Could not find module source directory.":                                                         "file-missing",
 		"critical libmamba Specified pkgs_dir does not exist":                                                    "file-missing",
 		"AssertionError: Cannot enable both torch autocast and zero quantized weights":                           "own-check",
 	} {
@@ -62,6 +63,14 @@ func TestAnotherProgramSaysIt(t *testing.T) {
 	}
 	// What comes through from below is nobody's own.
 	if a := explained(t, raised+"RuntimeError: CUDA error: no kernel image is available for execution on the device"); len(a.Matches) != 1 || a.Matches[0].Cause == "none" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Two lines are read together where one may go on in the next, and told once.
+func TestPairsAreToldOnce(t *testing.T) {
+	a := explained(t, "  handles = pynvml.nvmlDeviceGetComputeRunningProcesses(h)\npynvml.NVMLError_InsufficientSize: Insufficient Size")
+	if len(a.Matches) != 1 || a.Matches[0].Line != 2 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -74,7 +74,7 @@ func (k *Knowledge) addClass(_ record, c *Class) error {
 }
 
 // prefix is what the libraries write before a name of their enumerations.
-var prefix = lazy.Regexp(`(?i)^(cudaError|CUDA_ERROR_|NVML_?ERROR_|NVRTC_ERROR_|nvjitlink_error_|cu(blas|dnn|solver|sparse|rand)_STATUS_|cufft_|nccl)`)
+var prefix = lazy.Regexp(`(?i)^(cudaError|CUDA_ERROR_|NVML_?ERROR_|NVRTC_ERROR_|nvjitlink_error_|cu(blas|dnn|solver|sparse|rand)_STATUS_|cufft_|nccl|ZE_RESULT_(EX[PT]_)?(ERROR_|WARNING_)?)`)
 
 // ClassOf returns the kind of a message, and what its slots are: nil where none fits.
 func (k *Knowledge) ClassOf(row Row, line string) (*Class, map[string]string) {

@@ -105,7 +105,7 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		}
 		k.trial(&due[i])
 	}
-	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !k.code && !isStep(l) && !k.below {
+	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !k.code && !isStep(l) && !k.below && !(joined && r.heard(said.Line)) {
 		r.printed(k.form, k.bare, said)
 	}
 }
@@ -395,6 +395,11 @@ func exhausted(r *Reader) bool {
 // the pair says nothing more.
 func already(hits []Hit, line int) bool {
 	return slices.ContainsFunc(hits[max(0, len(hits)-3):], func(h Hit) bool { return h.At.Line >= line })
+}
+
+// heard is the same of lines that are known as a program's.
+func (r *Reader) heard(line int) bool {
+	return already(r.c.Hits, line) || slices.ContainsFunc(r.c.Printed, func(p Printed) bool { return p.At.Line >= line })
 }
 
 func (r *Reader) hit(n int, m []string, said Evidence) {

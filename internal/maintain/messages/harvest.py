@@ -60,12 +60,12 @@ SOURCES = {
     'nvidia-container-toolkit': ('go:github.com/NVIDIA/nvidia-container-toolkit@latest', '', 'Apache-2.0', C),
     'k8s-device-plugin': ('go:github.com/NVIDIA/k8s-device-plugin@latest', '', 'Apache-2.0', C),
     'dkms': ('deb:dkms', '', 'GPL-2.0-or-later', SH),
-    'slurm': ('deb:slurm-client', '', 'GPL-2.0-or-later', LIB),
-    'slurmd': ('deb:slurmd', '', 'GPL-2.0-or-later', LIB),
-    'slurmctld': ('deb:slurmctld', '', 'GPL-2.0-or-later', LIB),
+    'slurm': ('given', '', 'GPL-2.0-or-later', C),
     'conda': ('given', '', 'BSD-3-Clause', PY),
     'mamba': ('given', '', 'BSD-3-Clause', C),
     'hip': ('given', '', 'MIT', C),
+    'level-zero': ('given', '', 'MIT', r'enum:ze_api\.h:ZE_RESULT_(?:EX[PT]_)?(?:ERROR|WARNING)_\w+'),
+    'torch-macos': ('pip:torch', 'cp312.*macosx.*arm64.whl', 'BSD-3-Clause', LIB),
 }
 SKIP = re.compile(r'(^|/)(tests?|testing|_vendor|vendor|third_party|examples?|benchmarks?|docs?|conformance|auto_docstring)(/|_|\.)|/test_|_test\.')
 # where a message begins to speak of an address: a hole, as each installation has its own
@@ -147,8 +147,8 @@ def native(source):
 
 def shell(source):
     for m in re.finditer(r'\b(die \d+|error|warn|deprecated)\s+\$?"((?:[^"\\]|\\.)*)"((?:\s+\\\n\s*\$?"(?:[^"\\]|\\.)*")*)', source):
-        whole = m.group(2) + ''.join(' ' + s for s in STRING.findall(m.group(3)))
-        yield 'w' if m.group(1) == 'warn' else 'e', '-', re.sub(r'\$\{[^}]*\}|\$\w+|\$\([^)]*\)', HOLE, whole)
+        whole = '\n'.join([m.group(2), *STRING.findall(m.group(3))]) # each is a line
+        yield 'w' if m.group(1) == 'warn' else 'e', '-', re.sub(r'\\?(?:\$\{[^}]*\}|\$\w+|\$\([^)]*\))', HOLE, whole)
 
 def library(raw):
     """Sentences of a compiled library that speak of a fault."""
@@ -248,7 +248,7 @@ def main():
     a = a.parse_args(); given = dict(s.split('=', 1) for s in a.source)
     kept, without = {}, {}
     if os.path.exists(a.catalogue):
-        for part in re.split(r'^(?=@)', open(a.catalogue).read(), flags=re.M)[1:]: kept[part[1:].split(' ')[0]] = part.rstrip('\n').split('\n')
+        for part in re.split(r'^(?=@)', open(a.catalogue).read(), flags=re.M)[1:]: kept[part[1:].split(' ')[0]] = [l for l in part.rstrip('\n').split('\n') if l[0] != '#']
     for name, (where, want, licence, what) in SOURCES.items():
         if a.only and name not in a.only.split(','): continue
         try:
