@@ -2,8 +2,6 @@ package know
 
 import (
 	"encoding/binary"
-	"runtime"
-	"sync"
 
 	"envfix/internal/say"
 )
@@ -50,7 +48,8 @@ func newIndex(exprs []string) Index {
 	sets := map[string]uint32{"": 0}
 	all := []byte(x.Sets)
 	byGram := make([][]byte, grams+pairs)
-	for n, ways := range branchesOf(exprs) {
+	for n, expr := range exprs {
+		ways := branches(expr)
 		if ways == nil {
 			x.Plain = append(x.Plain, n)
 		}
@@ -109,20 +108,4 @@ func encodeSets(sets [][]string) string {
 func (x *Index) start(gram int) int {
 	g := x.Grams[4*gram : 4*gram+4]
 	return int(g[0]) | int(g[1])<<8 | int(g[2])<<16 | int(g[3])<<24
-}
-
-// branchesOf asks [branches] for each expression, on all processors.
-func branchesOf(exprs []string) [][]branch {
-	sets := make([][]branch, len(exprs))
-	workers := runtime.GOMAXPROCS(0)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			for n := w; n < len(exprs); n += workers {
-				sets[n] = branches(exprs[n])
-			}
-		})
-	}
-	all.Wait()
-	return sets
 }

@@ -57,7 +57,7 @@ func ways(re *syntax.Regexp) (out []branch) {
 			var all []branch
 			for _, a := range s.Sub {
 				subs := append(append(append([]*syntax.Regexp{}, re.Sub[:i]...), a), re.Sub[i+1:]...)
-				w := sequence(flat(subs))
+				w := ways(&syntax.Regexp{Op: syntax.OpConcat, Sub: flat(subs)})
 				if w == nil {
 					all = nil
 					break
@@ -217,48 +217,12 @@ func bestOf(subs []*syntax.Regexp) (best []string) {
 		for j := i + 2; j <= len(subs) && j <= i+6; j++ {
 			row := product(subs[i:j])
 			if row == nil {
-				// what follows may still be needed whole: R(TX|adeon.*)
-				if head := product(subs[i : j-1]); head != nil && subs[j-1].Op == syntax.OpAlternate {
-					take(crossed(head, subs[j-1]))
-				}
 				break
 			}
 			take(row)
 		}
 	}
 	return best
-}
-
-// crossed puts a head before the needed beginning of each alternative.
-func crossed(heads []string, alt *syntax.Regexp) (out []string) {
-	for _, s := range alt.Sub {
-		e := beginning(s)
-		for _, h := range heads {
-			out = append(out, text.Each(e, func(b string) string { return h + b })...)
-		}
-		if e == nil || len(out) > maxExact {
-			return nil
-		}
-	}
-	return out
-}
-
-// beginning returns the strings that a match begins with, nil where unknown.
-func beginning(re *syntax.Regexp) []string {
-	if e := exact(re); e != nil {
-		return e
-	}
-	if re.Op == syntax.OpCapture {
-		return beginning(re.Sub[0])
-	}
-	if re.Op == syntax.OpConcat {
-		for n := len(re.Sub); n > 0; n-- {
-			if p := product(re.Sub[:n]); p != nil {
-				return p
-			}
-		}
-	}
-	return nil
 }
 
 func shortest(set []string) int {
