@@ -251,6 +251,23 @@ func TestTongues(t *testing.T) {
 
 // What the command printed that an answer asks for decides: it is read as that command's
 // outcome, or as that of the one it begins with.
+// What was looked at and decides nothing is not asked again, and what else was said stays.
+func TestThenLookedInVain(t *testing.T) {
+	for _, c := range []struct{ text, outcome, look, stays string }{
+		{"OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.", "/usr/local/cuda-12.1", "ls -d", "a wheel that is built already"},
+		{"nvidia-docker: symbol lookup error: nvidia-docker: undefined symbol: nvmlInit_v2", "| NVIDIA-SMI 304.131 |", "`nvidia-smi`", "the release of the program"},
+		{"OSError: CUDA_HOME environment variable is not set.\n$ python -c \"import torch; print(torch.version.cuda)\"\n12.1", "$ ls -d /usr/local/cuda*\n/usr/local/cuda", "torch.version", "a wheel that is built already"},
+	} {
+		a, err := Then(knowledge(t), c.text, c.outcome, func(*read.Case) {})
+		if err != nil || len(a.Matches) == 0 {
+			t.Fatal(c.text, err, a)
+		}
+		if all := strings.Join(a.Matches[0].Fix, "\n"); strings.Contains(all, c.look) || !strings.Contains(all, c.stays) {
+			t.Errorf("%s: %s\n%s", c.text, a.Matches[0].Text, all)
+		}
+	}
+}
+
 func TestThen(t *testing.T) {
 	m, d, err := loaded()
 	if err != nil {

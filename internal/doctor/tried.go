@@ -41,13 +41,16 @@ func tried(findings []Finding, did read.Commands) []Finding {
 		case len(ways) > 0:
 			f.Text, f.Fix = "less likely, as what was done for it did not help: "+f.Text, ways
 		default:
-			f.Text, f.Fix = exhausted+f.Text, []string{"the whole output of the program that fails, from its start: `envfix doctor --from FILE`"}
+			f.Text, f.Fix = exhausted+f.Text, []string{wholeOutput}
 		}
 		f.Confidence = min(f.Confidence, Low)
 		refuted = append(refuted, f)
 	}
 	return append(open, refuted...)
 }
+
+// wholeOutput is what to give where nothing else is left to do.
+const wholeOutput = "the whole output of the program that fails, from its start: `envfix doctor --from FILE`"
 
 // exhausted leads a finding of which every remedy was carried out.
 const exhausted = "this was not it, or not all of it: "
