@@ -43,6 +43,14 @@ var ruled = []struct{ check, sick, healthy string }{
 		"Windows 11, docker run --gpus all: torch.cuda.is_available() True",
 	},
 	{
+		"TK002", "export CUDA_HOME=$CUDA_HOME:/usr/local/cuda-11.8\nlibNVVM cannot be found",
+		"export CUDA_HOME=/usr/local/cuda-11.8\nthe kernel is compiled",
+	},
+	{
+		"HW001", "inference on a CPU-only machine fails\nCUDA failure 100: no CUDA-capable device is detected ; GPU=0",
+		"inference on a CPU-only machine, and it works",
+	},
+	{
 		"CTR004", "GeForce GTX 580\nnvidia-container-cli: requirement error: unsatisfied condition: cuda>=10.2, please update your driver",
 		"GeForce GTX 580\nthe container runs",
 	},

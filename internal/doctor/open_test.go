@@ -77,6 +77,10 @@ func TestAdviceIsOpenToThePerson(t *testing.T) {
 		{"NVML of an older driver", "$ sudo nvidia-docker volume setup\nnvidia-docker: symbol lookup error: nvidia-docker: undefined symbol: nvmlInit_v2",
 			"a newer one", "type -a"},
 		{"libcuda alone", "stuck: libcuda.so not found error on Debian", "driver is missing", "CPU build"},
+		{"a directory that is a list", "numba cannot find libnvvm.so\nlibNVVM cannot be found\nexport CUDA_HOME=$CUDA_HOME:/usr/local/cuda-11.8", "CUDA_HOME=/usr/local/cuda-11.8`", "reinstall torch"},
+		{"bitsandbytes that was told", "$ export BNB_CUDA_VERSION=117\nbitsandbytes is unable to find my CUDA installation", "unset BNB_CUDA_VERSION", "cuda-toolkit"},
+		{"torchvision's operator in a notebook", "\"message\": \"Could not find the operator torchvision::nms. Please make sure you have already registered the operator\"",
+			"torchvision", "another name"},
 		{"ranks that nobody started", "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set", "torchrun", "NCCL_SOCKET"},
 	} {
 		r, _ := examine(t, c.text)

@@ -133,17 +133,3 @@ func tooOld(e *evidence.Evidence, out *evidence.Findings, text string, said ...e
 		Say(text).
 		Do(say.Either(e.Machine.Platform.Environment == machine.Jetson, "a Jetson's driver is a part of JetPack: a newer one comes with that alone", "update the NVIDIA driver"), "{torch}")
 }
-
-// twoDrivers: the halves of one driver are of one version once the machine was started
-// anew; where they still differ, two are installed.
-func twoDrivers(e *evidence.Evidence, found evidence.Found, out *evidence.Findings) {
-	halves := found.Of("DRV004")
-	if len(halves) == 0 || e.Did.Rebooted.IsZero() || !e.Place.Container.IsZero() {
-		return
-	}
-	out.Deny("DRV004")
-	f := out.Find("DRV011", evidence.Proven, append([]evidence.Quote{e.Did.Rebooted}, halves[0].At...)...)
-	if d := e.Machine.Driver; d != nil && !e.DriverPackage.IsZero() && e.DriverPackage.Compare(d.LoadedVersion) != 0 && !d.LoadedVersion.IsZero() {
-		f.Says("a library of driver %s lies beside the kernel module of %s, after a reboot too: two drivers are installed", e.DriverPackage, d.LoadedVersion)
-	}
-}

@@ -6,7 +6,6 @@ import "envfix/internal/doctor/evidence"
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
 	{Checks: []string{"DRV005", "DRV006"}, Find: driverFloor},
-	{Checks: []string{"DRV011"}, After: twoDrivers},
 	{Checks: []string{"DRV005"}, Find: saidFloor},
 	{Checks: []string{"DRV005"}, After: newerPackage},
 }

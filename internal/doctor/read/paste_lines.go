@@ -194,7 +194,7 @@ var (
 		`^(?:\S+ )?time="?\d\S*"? level="?(?i:warn)|^W\d{4} \d\d:\d\d:\d\d|^[\d:. -]{19,}: W \w+/|` +
 		`^(?:\[rank\d+\]: ?)?\[W\d* |^Setting [A-Z_]+ environment variable |^\S+\.py:\d+: [A-Z]\w* ['a-z]`)
 	// mildly is how a warning says that it is none, or of what may only be.
-	mildly = lazy.Regexp(`(?i)\boptional\b|\bignore (?:this|it)\b|` +
+	mildly = lazy.Regexp(`(?i)\boptional\b|\bif \w+ fails\b|\bignore (?:this|it)\b|` +
 		`\b(?:can|may|might|could) (?:potentially |also )?(?:cause|lead to|result in|be a bottleneck)\b|` +
 		`\bfor (?:the )?(?:better|optimal|best) performance\b|\bto avoid your system being\b|\bfalling back to (?:[^c]|c[^p])|^\[WARNING\]  \S`)
 	// placed is where in a program a warning is raised, as Python writes it.

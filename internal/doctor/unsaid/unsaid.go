@@ -149,8 +149,8 @@ func bundled(e *evidence.Evidence) bool {
 func withoutTorch(e *evidence.Evidence) bool {
 	_, ollama := e.Has("ollama-no-gpu")
 	said, _ := e.None()
-	by := speaker().FindStringSubmatch(said.Text)
-	return (ollama || e.Says.Torch.IsZero() && !e.Says.Other.IsZero() || by != nil && by[1] != "torch") && e.Torch.Version == "" && !e.Torch.SeesNone()
+	by := speaker.Group(said.Text)
+	return (ollama || e.Says.Torch.IsZero() && !e.Says.Other.IsZero() || by != "" && by != "torch") && e.Torch.Version == "" && !e.Torch.SeesNone()
 }
 
 // speaker leads what a module says that fails: the kind of its exception.

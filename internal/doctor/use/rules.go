@@ -6,7 +6,6 @@ import "envfix/internal/doctor/evidence"
 
 // Rules are what this room finds.
 var Rules = []evidence.Rule{
-	{Checks: []string{"PY034"}, Find: replacedUnder},
 	{Checks: []string{"ACC010", "PERF016"}, Find: full},
 	{Checks: []string{"ACC010"}, Find: orphaned},
 	{Checks: []string{"ACC004", "ACC005"}, Find: computeMode},
