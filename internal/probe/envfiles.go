@@ -117,18 +117,27 @@ func notes(h *sysroot.Host, dir string) []string {
 	if at := h.Env["VIRTUAL_ENV"]; at != "" && !h.Exists(at) && strings.Contains(h.Text(dir+"/bin/activate"), at) {
 		out = append(out, "activate leads to VIRTUAL_ENV")
 	}
-	names := []string{h.Env["VIRTUAL_ENV"], h.Env["CONDA_PREFIX"]}
-	first, _ := xslices.Find(h.PathDirs(), func(bin string) bool { return h.IsProgram(bin + "/python") })
-	if own := h.ResolvedDir(dir + "/bin"); first != "" && h.ResolvedDir(first) != own && h.OS != "windows" &&
-		slices.ContainsFunc(names, func(at string) bool { return at != "" && h.ResolvedDir(at+"/bin") == own }) {
-		out = append(out, machine.ShellPython+text.Printable(first+"/python"))
-	}
+	out = append(out, shellPython(h, dir)...)
 	for _, site := range python.SitePackages(h, dir) {
 		if to := h.Target(site); to != "" && !h.Exists(site) {
 			out = append(out, machine.PackagesAt+text.Printable(to))
 		}
 	}
 	return out
+}
+
+// shellPython notes the python of this shell, where it is not that of the environment which a variable calls active.
+func shellPython(h *sysroot.Host, dir string) []string {
+	first, _ := xslices.Find(h.PathDirs(), func(bin string) bool { return h.IsProgram(bin + "/python") })
+	own := h.ResolvedDir(dir + "/bin")
+	active := slices.ContainsFunc([]string{h.Env["VIRTUAL_ENV"], h.Env["CONDA_PREFIX"]}, func(at string) bool { return at != "" && h.ResolvedDir(at+"/bin") == own })
+	return say.All(say.If(active && first != "" && h.ResolvedDir(first) != own && h.OS != "windows", machine.ShellPython+text.Printable(first+"/python")))
+}
+
+// foreign reports whether a file is machine code that does not start here.
+func foreign(h *sysroot.Host, file string) bool {
+	arch := platform.ELFArch(h.Bytes(file, 64))
+	return arch != "" && (arch != platform.Arch(h) || !h.IsProgram(file))
 }
 
 // leadNowhere says of which variables what they name is not there.
@@ -140,7 +149,7 @@ func leadNowhere(h *sysroot.Host) (out []string) {
 			if to := h.Target(at); to != "" {
 				out = append(out, name+" leads to "+text.Printable(to))
 			}
-		} else if arch := platform.ELFArch(h.Bytes(at, 64)); at != "" && arch != "" && (arch != platform.Arch(h) || !h.IsProgram(at)) {
+		} else if foreign(h, at) {
 			out = append(out, name+" is no program here")
 		}
 	}

@@ -2,6 +2,7 @@
 package pylex
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -168,32 +169,39 @@ var blocks = strings.Fields("def class if elif else for while try except finally
 
 // indented reports whether statements stand as deep as the blocks that they are in, and what begins one says so.
 func indented(all []Token) bool {
-	depths, opens, begun, colon := []int{0}, false, false, false
-	for i, t := range all {
-		begins := i == 0 || all[i-1].Kind == 'e'
-		if t.Kind == 'e' && !begins {
-			opens = all[i-1].Kind == 'o' && all[i-1].Text == ":"
-			if begun && !colon {
-				return false
-			}
-		}
-		colon = !begins && colon || t.Text == ":"
-		if t.Kind == 'e' || !begins {
-			continue
-		}
-		begun = slices.Contains(blocks, t.Text) && t.Kind == 'n'
+	depths, opens := []int{0}, false
+	for statement := range statements(all) {
+		first, last := statement[0], statement[len(statement)-1]
 		switch in := depths[len(depths)-1]; {
-		case opens != (t.Indent > in):
+		case opens != (first.Indent > in):
 			return false
 		case opens:
-			depths = append(depths, t.Indent)
+			depths = append(depths, first.Indent)
 		}
-		for depths[len(depths)-1] > t.Indent {
+		for depths[len(depths)-1] > first.Indent {
 			depths = depths[:len(depths)-1]
 		}
-		if depths[len(depths)-1] != t.Indent {
+		opens = last.Kind == 'o' && last.Text == ":"
+		if depths[len(depths)-1] != first.Indent || first.Kind == 'n' && slices.Contains(blocks, first.Text) &&
+			!slices.ContainsFunc(statement, func(t Token) bool { return t.Text == ":" }) {
 			return false
 		}
 	}
 	return !opens
+}
+
+// statements are the tokens between ends, where there are any.
+func statements(all []Token) iter.Seq[[]Token] {
+	return func(yield func([]Token) bool) {
+		from := 0
+		for i, t := range all {
+			if t.Kind != 'e' {
+				continue
+			}
+			if i > from && !yield(all[from:i]) {
+				return
+			}
+			from = i + 1
+		}
+	}
 }

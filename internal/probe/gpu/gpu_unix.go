@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// majorOf is the major number of a device's file; false where it is none.
-func majorOf(i fs.FileInfo) (uint64, bool) {
+// numbersOf are the major and minor numbers of a device's file; false where it is none.
+func numbersOf(i fs.FileInfo) (major, minor uint64, ok bool) {
 	s, ok := i.Sys().(*syscall.Stat_t)
 	if !ok || i.Mode()&fs.ModeCharDevice == 0 {
-		return 0, false
+		return 0, 0, false
 	}
-	return uint64(unix.Major(uint64(s.Rdev))), true
+	return uint64(unix.Major(uint64(s.Rdev))), uint64(unix.Minor(uint64(s.Rdev))), true
 }
 
 // closed says why a device may not be opened, without opening it, which would start the GPU;

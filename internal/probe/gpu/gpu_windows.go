@@ -76,6 +76,6 @@ func after(id, mark string) string {
 
 func ownGroup(*exec.Cmd) {}
 
-func majorOf(fs.FileInfo) (uint64, bool) { return 0, false }
+func numbersOf(fs.FileInfo) (uint64, uint64, bool) { return 0, 0, false }
 
 func closed(string) string { return "" }

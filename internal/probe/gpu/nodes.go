@@ -67,7 +67,8 @@ func nodeState(h *sysroot.Host, node string, majors map[string]uint64) string {
 	case "/dev/nvidia-uvm", "/dev/kfd":
 		driver = strings.TrimPrefix(node, "/dev/")
 	}
-	if have, ok := majorOf(i); ok && majors[driver] != 0 && have != majors[driver] {
+	number, err := strconv.ParseUint(strings.TrimPrefix(node, "/dev/nvidia"), 10, 32) // of a GPU's it is the minor number too
+	if major, minor, ok := numbersOf(i); ok && majors[driver] != 0 && (major != majors[driver] || err == nil && minor != number) {
 		return machine.NodeForeign
 	}
 	if i.Mode()&fs.ModeCharDevice == 0 {

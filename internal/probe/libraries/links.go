@@ -86,24 +86,7 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 		return
 	}
 	c := torchs.module(h, torch, e.Python)
-	for _, o := range v.All {
-		if o.Via == loader.ByLibraryPath { // which may name what is taken without it
-			if plain := v.Plainly(o.Name, o.By); plain != nil && plain.Path == o.Path {
-				o.Via, o.Entry = plain.Via, ""
-			}
-		}
-		if o.Via == "" || !wheelLibrary().MatchString(o.Name) {
-			continue
-		}
-		found := machine.LoadedLibrary{
-			Name: text.Printable(o.Name), By: text.Printable(path.Base(o.By.Path)), Path: text.Printable(o.Path), Via: o.Via, Size: o.Size,
-			Version: versionOfFile(o.Path), Entry: text.Printable(o.Entry), Dir: text.Printable(o.Dir),
-		}
-		if file := own[o.Name]; file != "" && !within(h, o.Path, e.Sites) && h.Resolved(file) != o.Path {
-			found.Wheel = text.Printable(file)
-		}
-		f.Loaded = append(f.Loaded, found)
-	}
+	f.Loaded = torchs.loaded(h, e.Sites)
 	loadedFrom(h, f.Loaded)
 	if c != nil && v.Loaded("libc.so.6") != nil { // else a tree that holds no library of a system's, or another C library
 		torchs.missing(h, e)
@@ -116,16 +99,7 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	if f.Links = torchs.faults; v.Blind {
 		f.Links, f.Notes = nil, append(f.Notes, machine.LibrariesUnread)
 	} else if h.Root == "" && len(f.Links) == 0 { // of a tree that stands for a machine a part may be all there is
-		for what, seen := range map[string]bool{
-			text.Printable(e.Python.Path) + " as a program":        v.Program != nil,
-			text.Printable(torch) + "/lib/libtorch_global_deps.so": global != nil,
-			text.Printable(torch) + "/_C, torch's own module":      c != nil,
-			"the C library": v.Loaded("libc.so.6") != nil,
-			"what is loaded beyond the first " + fmt.Sprint(len(v.All)) + " libraries": !v.Full(),
-		} {
-			f.Unseen = append(f.Unseen, say.All(say.If(!seen, what))...)
-		}
-		slices.Sort(f.Unseen)
+		f.Unseen = append(f.Unseen, torchs.unseen(text.Printable(e.Python.Path), global, c)...)
 	}
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Entry != "" {
@@ -140,6 +114,44 @@ type linker struct {
 	own    map[string]string // the libraries of the wheels, by name
 	torch  string            // its directory
 	faults []machine.LinkFault
+}
+
+// loaded are those of the libraries that torch is loaded with and that its packages bring, or the driver.
+func (l *linker) loaded(h *sysroot.Host, sites []string) (out []machine.LoadedLibrary) {
+	for _, o := range l.All {
+		if o.Via == loader.ByLibraryPath { // which may name what is taken without it
+			if plain := l.Plainly(o.Name, o.By); plain != nil && plain.Path == o.Path {
+				o.Via, o.Entry = plain.Via, ""
+			}
+		}
+		if o.Via == "" || !wheelLibrary().MatchString(o.Name) {
+			continue
+		}
+		found := machine.LoadedLibrary{
+			Name: text.Printable(o.Name), By: text.Printable(path.Base(o.By.Path)), Path: text.Printable(o.Path), Via: o.Via, Size: o.Size,
+			Version: versionOfFile(o.Path), Entry: text.Printable(o.Entry), Dir: text.Printable(o.Dir),
+		}
+		if file := l.own[o.Name]; file != "" && !within(h, o.Path, sites) && h.Resolved(file) != o.Path {
+			found.Wheel = text.Printable(file)
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+// unseen are the links of the chain that the walk did not come by, where it met no fault.
+func (l *linker) unseen(python string, global, module *loader.Object) (out []string) {
+	for what, seen := range map[string]bool{
+		python + " as a program":                 l.Program != nil,
+		l.torch + "/lib/libtorch_global_deps.so": global != nil,
+		l.torch + "/_C, torch's own module":      module != nil,
+		"the C library":                          l.Loaded("libc.so.6") != nil,
+		fmt.Sprintf("what is loaded beyond the first %d libraries", len(l.All)): !l.Full(),
+	} {
+		out = append(out, say.All(say.If(!seen, text.Printable(what)))...)
+	}
+	slices.Sort(out)
+	return out
 }
 
 func (l *linker) add(f machine.LinkFault) {

@@ -70,9 +70,7 @@ func searchPath(h *sysroot.Host, e *Env) {
 			}
 		}
 	}
-	if others := pythonPath(h); !HasModule(h, e.Sites, "torch") && HasModule(h, others, "torch") { // of `pip install --target`
-		e.Sites = xslices.Once(e.Sites, others)
-	}
+	e.targets(h)
 	e.Dists = dists(h, e.Sites)
 	for _, f := range files {
 		if x := e.startFault(h, f); x.Is != "" {
@@ -81,6 +79,13 @@ func searchPath(h *sysroot.Host, e *Env) {
 		}
 	}
 	e.Starts = append(e.Starts, unfound(h, *e, files)...)
+}
+
+// targets takes the directories of PYTHONPATH for those of packages where torch lies in one of them alone (`pip install --target`).
+func (e *Env) targets(h *sysroot.Host) {
+	if others := pythonPath(h); !HasModule(h, e.Sites, "torch") && HasModule(h, others, "torch") {
+		e.Sites = xslices.Once(e.Sites, others)
+	}
 }
 
 // adds takes the directories that a .pth file names.

@@ -87,7 +87,7 @@ func Library(h *sysroot.Host, e Env) (lost, changed []string) {
 	if err != nil {
 		return nil, nil
 	}
-	look := func(file string) {
+	for _, file := range filesOfTorch(h, library, e) {
 		i, err := os.Stat(h.Real(file))
 		young := err == nil && i.ModTime().After(landmark.ModTime().Add(time.Hour))
 		switch {
@@ -98,33 +98,29 @@ func Library(h *sysroot.Host, e Env) (lost, changed []string) {
 			changed = append(changed, file)
 		}
 	}
+	return lost, changed
+}
+
+// filesOfTorch are the sources of Python's library that torch's imports need: those that are there, and those that are missed.
+func filesOfTorch(h *sysroot.Host, library string, e Env) (out []string) {
 	names := h.Names(library)
 	has := func(names []string, name string) bool { _, found := slices.BinarySearch(names, name); return found }
 	for _, name := range stdlibOfTorch {
 		dir := library + "/" + name
-		if has(names, name+".py") {
-			look(dir + ".py")
+		if has(names, name+".py") || !has(names, name) {
+			out = append(out, say.All(say.If(name != "graphlib" || e.minor() != "3.8", dir+".py"))...)
 			continue
 		}
-		if !has(names, name) {
-			if name != "graphlib" || e.minor() != "3.8" {
-				lost = append(lost, dir+".py")
-			}
-			continue
-		}
-		here := h.Names(dir)
-		for _, file := range here {
-			if strings.HasSuffix(file, ".py") {
-				look(dir + "/" + file)
-			}
+		for _, file := range h.Names(dir) {
+			out = append(out, say.All(say.If(strings.HasSuffix(file, ".py"), dir+"/"+file))...)
 		}
 		for _, compiled := range h.Names(dir + "/__pycache__") {
-			if module, ours := strings.CutSuffix(compiled, "."+e.tag()+".pyc"); ours && !has(here, module+".py") {
-				lost = append(lost, dir+"/"+module+".py")
+			if module, ours := strings.CutSuffix(compiled, "."+e.tag()+".pyc"); ours {
+				out = xslices.Add(out, dir+"/"+module+".py")
 			}
 		}
 	}
-	return lost, changed
+	return out
 }
 
 func moduleFile(h *sysroot.Host, dir, name string) string { return moduleAmong(h.Names(dir), name) }
