@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"envfix/internal/lazy"
+	"envfix/internal/machine"
+	"envfix/internal/text"
 )
 
 // edited is how large a file may be that names the environment's own place: a program's
@@ -47,9 +48,6 @@ func (r *run) clone(ctx context.Context) error {
 	})
 }
 
-// starts matches the first line of a program that starts a Python by its place.
-var starts = lazy.Regexp(`\A#!(/.*)/bin/python[\d.]*\n`)
-
 // ofEnvironment reports whether a place is an environment, or one that was moved away.
 func ofEnvironment(dir string) bool {
 	_, gone := os.Stat(dir + "/bin")
@@ -77,9 +75,22 @@ func cloneFile(path, there, from, to string, framed bool) error {
 	}
 	if moved := bytes.ReplaceAll(b, []byte(from), []byte(to)); !packages && len(b) <= edited && !bytes.ContainsRune(b, 0) {
 		b = moved
-		if python := starts.Group(string(b)); framed && filepath.Dir(path) == from+"/bin" && python != "" && ofEnvironment(python) {
-			b = starts().ReplaceAllLiteral(b, []byte("#!"+to+"/bin/python\n"))
+		if filepath.Dir(path) == from+"/bin" {
+			b = program(b, to, framed)
 		}
 	}
 	return os.WriteFile(there, b, info.Mode().Perm())
+}
+
+// program is a program of the environment as it starts the Python of its place, however long
+// that is.
+func program(b []byte, to string, framed bool) []byte {
+	python, rest := machine.StartedBy(string(b))
+	if framed && python != "" && ofEnvironment(strings.TrimSuffix(python, "/bin/"+filepath.Base(python))) {
+		python = to + "/bin/python"
+	}
+	if !strings.HasPrefix(python, to+"/bin/") {
+		return b
+	}
+	return []byte(machine.Starting(python, text.Command(python)) + rest)
 }

@@ -1,10 +1,15 @@
 package apply
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"envfix/internal/machine"
 )
 
 // What uv writes to in place when it puts an environment's frame back lies beside the
@@ -46,17 +51,43 @@ func TestCloneKeepsTheSystemsPython(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "pyvenv.cfg"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for place, want := range map[string]string{dir + "/moved": to, other: to, from: to, system: system} {
-		old, made := filepath.Join(from, "bin", "pip"), filepath.Join(to, "bin", "pip")
-		if err := os.WriteFile(old, []byte("#!"+place+"/bin/python3.12\nrest\n"), 0o755); err != nil {
+	long := "#!/bin/sh\n'''exec' %s \"$0\" \"$@\"\n' '''\n" // as pip and uv write it
+	for place, want := range map[string]string{dir + "/moved": to, other: to, from: to, system: system, dir + "/my moved": to} {
+		for _, form := range []string{"#!%s\n", strings.Replace(long, "%s", `"%s"`, 1), strings.Replace(long, "%s", "'%s'", 1), long} {
+			if strings.Contains(place, " ") && !strings.Contains(form, "'%s'") && !strings.Contains(form, `"%s"`) {
+				continue
+			}
+			old, made := filepath.Join(from, "bin", "pip"), filepath.Join(to, "bin", "pip")
+			if err := os.WriteFile(old, []byte(fmt.Sprintf(form, place+"/bin/python3.12")+"rest\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := cloneFile(old, made, from, to, true); err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(made)
+			if python, rest := machine.StartedBy(string(b)); err != nil || !strings.HasPrefix(python, want+"/bin/python") || rest != "rest\n" {
+				t.Errorf("%s: %q, error %v; wanted %s", place, b, err, want)
+			}
+		}
+	}
+}
+
+// A program of a place that the kernel does not take in a first line is started by a shell.
+func TestCloneToALongPlace(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "a"), filepath.Join(dir, "it's a long name "+strings.Repeat("x", 120))
+	for _, d := range []string{from, to} {
+		if err := os.MkdirAll(filepath.Join(d, "bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := cloneFile(old, made, from, to, true); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(made)
-		if first, _, _ := strings.Cut(string(b), "\n"); err != nil || !strings.HasPrefix(first, "#!"+want+"/bin/python") {
-			t.Errorf("%s: %q, error %v; wanted %s", place, first, err, want)
-		}
+	}
+	old, made := filepath.Join(from, "bin", "says"), filepath.Join(to, "bin", "says")
+	if err := errors.Join(os.WriteFile(old, []byte("#!"+from+"/bin/python3\necho started $1; exit\n"), 0o755),
+		os.WriteFile(filepath.Join(to, "bin", "python3"), []byte("#!/bin/sh\necho \"by python: $1 $2\"\n"), 0o755),
+		cloneFile(old, made, from, to, false)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(made, "word").CombinedOutput(); err != nil || string(out) != "by python: "+made+" word\n" {
+		t.Errorf("%q, %v", out, err)
 	}
 }

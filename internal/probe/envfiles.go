@@ -103,9 +103,8 @@ func (o Options) files(h *sysroot.Host, e python.Env) *machine.EnvFiles {
 // pipOfOther is the interpreter of another environment that the pip of one is started with; ""
 // it is its own.
 func pipOfOther(h *sysroot.Host, dir string) string {
-	line, _, _ := strings.Cut(h.Text(dir+"/bin/pip"), "\n")
-	program := strings.TrimSpace(strings.TrimPrefix(line, "#!"))
-	if !strings.HasPrefix(line, "#!/") || strings.HasPrefix(line, "#!/bin/") || h.ResolvedDir(path.Dir(program)) == h.ResolvedDir(dir+"/bin") {
+	program, _ := machine.StartedBy(h.Text(dir + "/bin/pip"))
+	if program == "" || h.ResolvedDir(path.Dir(program)) == h.ResolvedDir(dir+"/bin") {
 		return ""
 	}
 	return text.Printable(program)
