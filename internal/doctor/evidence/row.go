@@ -10,6 +10,8 @@ import (
 	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
 
@@ -279,15 +281,25 @@ var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+(?:\{\d\})?|\d|item|torch-named|
 	`(?:again|base|floor|package|first|beyond|MiB|GiB|place|quoted|in-job|nodes|nodes-few|first-node) [^}]+)\}`)
 
 // filled puts facts into a text: of a list the first.
-func (r *row) filled(text string) string {
-	return slot().ReplaceAllStringFunc(text, func(s string) string {
-		words := strings.Fields(s[1 : len(s)-1])
-		if n := Atoi(words[0]); n > 0 && n < len(r.groups) {
-			return r.groups[n]
-		}
-		for _, v := range r.facts(words[0], words[1:]) {
-			return wordsOf(v)
-		}
-		return ""
-	})
+func (r *row) filled(template string) string {
+	parts := strings.Split(template, "`")
+	for i, part := range parts {
+		parts[i] = slot().ReplaceAllStringFunc(part, func(s string) string {
+			v := r.slot(s)
+			return say.Either(i%2 == 1 && strings.HasPrefix(v, "/"), text.Command(v), v) // of a command, which a person copies
+		})
+	}
+	return strings.Join(parts, "`")
+}
+
+// slot is what stands for {fact}; "" there is no such.
+func (r *row) slot(s string) string {
+	words := strings.Fields(s[1 : len(s)-1])
+	if n := Atoi(words[0]); n > 0 && n < len(r.groups) {
+		return r.groups[n]
+	}
+	for _, v := range r.facts(words[0], words[1:]) {
+		return wordsOf(v)
+	}
+	return ""
 }
