@@ -133,7 +133,6 @@ const uvCache = "UV_CACHE_DIR"
 // gen stands for the environment that is built, in the steps of a plan.
 const gen = "{gen}"
 
-// cacheDir is where the installers' caches are.
 // cacheDir is where an installer keeps what it received, or what of its path is there: the
 // user's cache, where the variable names no other.
 func cacheDir(variable string) string {
