@@ -2,7 +2,6 @@ package propose
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"envfix/internal/system"
 	"envfix/internal/team"
-	"envfix/internal/text"
 )
 
 // Relock has uv lock a project of these files, in a directory of its own and without the user's
@@ -31,7 +29,7 @@ func Relock(ctx context.Context, uv, index string, files map[string][]byte) ([]b
 		return slices.Concat(env, team.Stranger(dir), []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CONFIG_DIRS=" + dir, "UV_NO_BUILD=1"})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("uv: %s", text.Cut(words(&r, err), 300))
+		return nil, failed(&r, err)
 	}
 	return r.Left, nil
 }

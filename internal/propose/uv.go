@@ -99,7 +99,7 @@ func (l *Loop) run(ctx context.Context, j job) (string, error) {
 	case err != nil && strings.Contains(r.Errs.String(), "No solution found"):
 		return "", &refusal{words(&r, err)}
 	case err != nil:
-		return "", fmt.Errorf("uv: %s", text.Cut(words(&r, err), 300))
+		return "", failed(&r, err)
 	}
 	return r.Out.String(), nil
 }
@@ -162,6 +162,17 @@ func (no *refusal) sentence() string {
 	}
 	cause, _, _ = strings.Cut(cause, " hint: ")
 	return text.Cut("because "+cause, 300)
+}
+
+// failed is why uv gave no answer: what its words mean, else its error without the warnings
+// before it.
+func failed(r *team.UVRun, err error) error {
+	said := words(r, err)
+	if _, after, ok := strings.Cut(said, "error: "); ok {
+		said = after
+	}
+	what, _ := team.Fault(said)
+	return fmt.Errorf("uv: %s", cmp.Or(what, text.Cut(said, 300)))
 }
 
 // words are what uv said, in one line; else why it could not be asked.

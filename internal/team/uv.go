@@ -9,10 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"envfix/internal/doctor/know"
 	"envfix/internal/fail"
 	"envfix/internal/lazy"
 	"envfix/internal/lock"
 	"envfix/internal/plan"
+	"envfix/internal/reach"
 	"envfix/internal/say"
 	"envfix/internal/system"
 	"envfix/internal/text"
@@ -75,6 +77,15 @@ const (
 // noWheels is what uv says of a package that has only a source distribution.
 var noWheels = lazy.Regexp("Wheels are required for `([^`]+)`")
 
+// Fault is what an installer's words mean, and what to do, as `envfix apply` says it; "" where
+// that is not known.
+func Fault(said string) (what, hint string) {
+	if f := know.Embedded().Fault(strings.ToLower(said)); f != nil && f.What != "" {
+		return f.What, cmp.Or(f.Hint, reach.Hint(strings.ToLower(said)))
+	}
+	return "", ""
+}
+
 // unresolved is the error for what uv could not resolve, with the way out.
 func unresolved(lines []string, err error) *fail.Error {
 	if strings.Join(lines, "") == "" { // it did not even start
@@ -88,8 +99,9 @@ func unresolved(lines []string, err error) *fail.Error {
 		}
 		return f
 	}
-	f.Hints = []string{say.Either(strings.Contains(strings.Join(lines, "\n"), "network was disabled"), "uv's cache lacks it: drop `--offline` where there is a network",
-		"where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached")}
+	what, hint := Fault(strings.Join(lines, "\n"))
+	f.Text += say.With(": ", what, "")
+	f.Hints = []string{cmp.Or(hint, "where an index cannot be reached: `--mirror FROM=TO` names another, `--offline` uses what uv has cached")}
 	if strings.Contains(strings.Join(lines, "\n"), pytorchHost) {
 		f.Hints = append([]string{"`--only-index default` keeps to the installer's default index, `index=default` one target;" +
 			" its Linux builds compute on the CPU too"}, f.Hints...)
