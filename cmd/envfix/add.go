@@ -59,7 +59,8 @@ func (f applyFlags) amendLock(c *cli.Context, verb string) error {
 	f.made.wish.Arguments, f.made.lock.exact = nil, verb == "remove"
 	if _, err := f.made.make(c.Context); err != nil && fail.Of(err).Code == fail.NoSolution {
 		said := *fail.Of(err) // before anything is written
-		said.Hints = append([]string{"`" + text.Command(append([]string{"envfix", "lock", verb}, c.Args().Slice()...)...) + "` changes the lock alone"}, said.Hints...)
+		alone := text.Command(append([]string{"envfix", "lock", verb}, c.Args().Slice()...)...)
+		said.Hints = append([]string{"`" + alone + "` changes the lock alone"}, said.Hints...)
 		return &said
 	}
 	change := say.Either(verb == "remove", lockRemoveCommand(), lockAddCommand())
