@@ -113,3 +113,12 @@ func TestAnotherMachine(t *testing.T) {
 		}
 	}
 }
+
+// A chip of Apple's has one number of one digit; M10, M40 and M60 are boards of NVIDIA's.
+func TestBareM(t *testing.T) {
+	for name, want := range map[string]string{"M4": "Apple M4", "m3 max": "Apple M3 Max", "apple m10": "Apple M10", "M60": "Tesla M60", "M40": "Tesla M40"} {
+		if g, err := GPU(name); err != nil || g.Name != want {
+			t.Errorf("%s: %q %v, want %q", name, g.Name, err, want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 
 var (
 	gfxTarget  = lazy.Regexp(`^gfx[0-9]{1,3}[0-9a-f]{1,2}$`)
-	appleChip  = lazy.Regexp(`(?i)^(apple )?m[1-9][0-9]?( (pro|max|ultra))?$`)
+	appleChip  = lazy.Regexp(`(?i)^(apple m[1-9][0-9]?|m[1-9])( (pro|max|ultra))?$`) // M10, M40 and M60 alone are Tesla's
 	migProfile = lazy.Regexp(`\b[1-7]g\.[0-9]{1,3}gb\b`)
 	graceChip  = lazy.Regexp(`\bG[HB][0-9]{2,3}\b`)
 	countFirst = lazy.Regexp(`^(\d{1,2}) ?[x×] ?([A-Z].*)$`)
