@@ -41,7 +41,7 @@ type Code struct {
 
 // The libraries that say which CUDA a wheel is for, on Linux and on Windows.
 var (
-	cudaLinked = lazy.Regexp(`^(?:lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.|(?:cudart64|cublas64|cublasLt64)_)(1[0-9])`)
+	cudaLinked = lazy.Regexp(`^(?:lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)(?:-[0-9a-f]{8})?\.so\.|(?:cudart64|cublas64|cublasLt64)_)(1[0-9])`)
 	cudnnNamed = lazy.Regexp(`^(?:libcudnn(?:_[a-z_]+)?\.so\.|cudnn(?:_[a-z_]+)?64_)([89])`)
 	cudaNamed  = lazy.Regexp(`^(?:nvidia-[a-z-]+|.+)-cu(?:da)?(1[0-9])(?:[0-9]|x)?$`)
 	cudaMade   = lazy.Regexp(`Cuda compilation tools, release (1[0-9])\.`) // of nvrtc, linked into a library
@@ -109,14 +109,15 @@ func (c *Client) Code(ctx context.Context, f File, limit int64) (*Code, error) {
 }
 
 // ofCUDA finds the CUDA of a wheel: that its libraries link, else the only one that they open,
-// else that its metadata names, else that they were compiled with.
+// else that its metadata names, else that they were compiled with, else that it holds itself.
 func (k *Code) ofCUDA(found *links, meta *Metadata) {
 	if k.OS == "macos" {
 		return
 	}
 	opened := found.some(found.opens, cudaLinked())
 	said := say.If(k.Partial || k.Native+k.PTX != "", meta.CUDA) // a classifier makes no code
-	k.CUDA = cmp.Or(found.some(found.needs, cudaLinked()), k.CUDA, opened, said, found.some(found.made, cudaMade()), found.some(found.made, ncclMade()))
+	k.CUDA = cmp.Or(found.some(found.needs, cudaLinked()), k.CUDA, opened, said, found.some(found.made, cudaMade()), found.some(found.made, ncclMade()),
+		new(links).some(slices.Sorted(maps.Keys(found.bundled)), cudaLinked()))
 	k.CuDNN = found.some(found.opens, cudnnNamed())
 	if !k.Alone || slices.ContainsFunc(meta.Requires, func(r pep508.Requirement) bool { return brings().MatchString(r.Name) }) {
 		return
