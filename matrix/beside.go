@@ -248,8 +248,13 @@ func (m *Matrix) KnownName(name string) (real bool, meant Known) {
 
 // Tells reports whether any table has a row of a package.
 func (m *Matrix) Tells(name string) bool {
+	return m.tellsItself(name) || slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Of == name })
+}
+
+// tellsItself reports whether a table says more of a package than that another needs it.
+func (m *Matrix) tellsItself(name string) bool {
 	return m.TellsOf(name, version.Specifier{}) ||
-		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name || n.Of == name }) ||
+		slices.ContainsFunc(m.Needs, func(n Need) bool { return n.Package == name }) ||
 		slices.ContainsFunc(m.Brings, func(b Brings) bool { return slices.Contains(b.Packages, name) }) ||
 		slices.ContainsFunc(m.Elsewhere, func(e Elsewhere) bool { return e.Package == name })
 }
@@ -263,10 +268,18 @@ func (m *Matrix) TellsOf(name string, spec version.Specifier) bool {
 		})
 }
 
-// Unread reports whether no table has a row of what is asked of a package: of the package,
-// or where its releases have rows, of one of those.
+// Unread reports whether no table has a row of what is asked of a package: of the package, of
+// its files or, where its releases have rows, of one of those. Which files it has, and that
+// another needs it, says nothing of what is in them.
 func (m *Matrix) Unread(name string, spec version.Specifier) bool {
-	return !m.Tells(name) || m.TellsOf(name, version.Specifier{}) && !m.TellsOf(name, spec)
+	files := m.VersionsOf(name)
+	switch {
+	case len(files) > 0 && !spec.IsZero() && !slices.ContainsFunc(files, spec.Admits):
+		return true
+	case m.TellsOf(name, version.Specifier{}):
+		return !m.TellsOf(name, spec)
+	}
+	return !m.tellsItself(name) && (len(files) > 0 || !m.Tells(name))
 }
 
 // KnownNames are the real names of the list, for suggestions.

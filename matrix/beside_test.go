@@ -192,6 +192,24 @@ func TestKnownName(t *testing.T) {
 	}
 }
 
+// What an index is asked about: what no row tells of, also where files are listed and where
+// another package needs it.
+func TestUnread(t *testing.T) {
+	m := embedded(t)
+	for _, c := range []struct {
+		name, spec string
+		unread     bool
+	}{
+		{"vllm", "", false}, {"vllm", "==0.0.1", true}, {"torch-scatter", "", false}, {"flash-attn", "", false}, {"numpy", "", false},
+		{"cuda-tile", "", true}, {"pynvvideocodec", "", true}, {"paddlepaddle-gpu", "==2.0.2", true}, {"paddlepaddle-gpu", "==2.6.2", false},
+		{"some-company-thing", "", true},
+	} {
+		if spec, _ := version.ParseSpecifier(c.spec); m.Unread(c.name, spec) != c.unread {
+			t.Errorf("%s%s: unread %v", c.name, c.spec, !c.unread)
+		}
+	}
+}
+
 // TestFrameworks: the newest of each for a platform, and what it asks of it.
 func TestFrameworks(t *testing.T) {
 	m := embedded(t)

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"cmp"
+	"slices"
 
 	"envfix/matrix"
 	"envfix/resolver"
@@ -23,7 +24,7 @@ func (q *Question) read(w Ports) {
 	var found matrix.Read
 	reads := 0
 	for _, r := range q.Request.Requirements {
-		if r.URL != "" || r.From != "" || !q.Matrix.Unread(r.Name, r.Spec) || reads == mostReads {
+		if r.URL != "" || r.From != "" || slices.Contains(resolver.Companions(), r.Name) || !q.Matrix.Unread(r.Name, r.Spec) || reads == mostReads {
 			continue
 		}
 		reads++
