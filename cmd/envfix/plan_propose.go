@@ -192,7 +192,7 @@ func askMatrix(l *propose.Loop, q planning.Question) {
 	l.Wheels = func(name string) bool {
 		return slices.ContainsFunc(q.Matrix.ElsewhereOf(name, platform.OS, platform.Arch), func(e matrix.Elsewhere) bool { return e.URL != "" }) ||
 			slices.ContainsFunc(q.Matrix.Frameworks, func(f matrix.Framework) bool {
-				return strings.HasPrefix(f.Package, name+"-cu") || f.Package == name && f.Plain == "none" // its wheels are for another system
+				return strings.HasPrefix(f.Package, name+"-cu") || f.Package == name && f.Plain == "none" && f.Files == "" // its wheels are for another system
 			})
 	}
 	l.Partly = func(name string) bool {
