@@ -46,14 +46,9 @@ type Case struct {
 // Why judges every build that one requirement on torch matches: each rule's
 // word, with the numbers and the source, and for builds that pass and are not
 // chosen, which one outranks them and why. The machine and the rest of the
-// request are those of [Resolve]. Its error reports a malformed Request.
-func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requirement) (*Case, error) {
-	all := r
-	all.Requirements = append(slices.Clone(r.Requirements), requirement)
-	answer, err := Resolve(m, h, all)
-	if err != nil {
-		return nil, err
-	}
+// request are those of [Resolve], and answer is what that, or a plan, gave with the
+// requirement; nil: nobody asked. Its error reports a malformed Request.
+func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requirement, answer *Resolution) (*Case, error) {
 	open := r // torch itself is free, so that the machine's best shows what outranks
 	if len(open.Requirements) == 0 {
 		open.Requirements = []pep508.Requirement{{Name: "torch", Text: "torch"}}
@@ -67,7 +62,8 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 	}
 	c := &Case{Resolution: answer}
 	if requirement.Name != "torch" && requirement.URL == "" {
-		asked, err := newProblem(m, h, all)
+		r.Requirements = append(slices.Clone(r.Requirements), requirement)
+		asked, err := newProblem(m, h, r)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +77,7 @@ func Why(m *matrix.Matrix, h machine.Machine, r Request, requirement pep508.Requ
 			return
 		}
 		v := q.verdict(b, best, requirement)
-		if a := answer.Choice; a != nil && v.Status == "outranked" && v.Torch == a.Torch && v.Build == a.Build {
+		if answer != nil && answer.Choice != nil && v.Status == "outranked" && v.Torch == answer.Choice.Torch && v.Build == answer.Choice.Build {
 			v.Text = strings.Replace(v.Text, "it would run;", "it would run, as the best of what is asked for;", 1)
 		}
 		c.Verdicts = append(c.Verdicts, v)
@@ -108,6 +104,10 @@ func (s advice) releases(r pep508.Requirement) []PackageRelease {
 	var out []PackageRelease
 	for _, v := range all[:min(len(all), mostReleases)] {
 		spec, _ := version.ParseSpecifier("==" + v.String())
+		if s.p.isFramework(r.Name) && !s.p.isRead(pep508.Requirement{Name: r.Name, Spec: spec}) {
+			out = append(out, PackageRelease{Version: v.String(), Status: "unknown", Text: "what it needs was not read"})
+			continue
+		}
 		t := s.p.asking(r.Name, func(q *pep508.Requirement) { q.Spec, q.Text = spec, r.Name+spec.String() })
 		if t == nil {
 			continue
@@ -135,7 +135,7 @@ func (s advice) release(o *outcome, name string, v version.Python) PackageReleas
 	case c != nil:
 		return PackageRelease{Status: "runs", Torch: c.Torch, Build: c.Build, Text: "beside torch " + c.Torch + "+" + c.Build}
 	case len(o.Reasons) > 0:
-		return PackageRelease{Status: "refused", Text: o.Reasons[0].Text}
+		return PackageRelease{Status: "refused", Text: weightiest(o.Reasons).Text}
 	case o.q != nil:
 		text, fewest := o.q.why()[0].Text, 0
 		for _, c := range o.q.candidates() { // of those with a torch that it admits the nearest miss

@@ -78,9 +78,9 @@ func TestPlanReads(t *testing.T) {
 		testindex.Wheel{Name: "nvidia-nccl-cu12", Version: "2.27.5", Tag: "py3-none-any"}, testindex.Wheel{Name: "torch", Version: "2.14.1", Tag: "py3-none-any"},
 		testindex.Wheel{Name: "boostling", Version: "3.1", Tag: "py3-none-manylinux_2_28_x86_64", Requires: []string{"nvidia-nccl-cu12"}},
 		testindex.Wheel{Name: "splatling", Version: "1.0", Tag: "py3-none-any", Requires: []string{"torch"}, Files: map[string]string{"splatling/a.cu": ""}})
-	plan := func(name, driver string, more ...string) string {
+	ask := func(command, name, driver string, more ...string) string {
 		t.Helper()
-		_, said := lockSays(t, t.TempDir(), append([]string{"plan", "--gpu", "A100", "--driver", driver, "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.35",
+		_, said := lockSays(t, t.TempDir(), append([]string{command, "--gpu", "A100", "--driver", driver, "--os", "linux", "--arch", "x86_64", "--libc", "glibc-2.35",
 			"--python", "3.12", "--mirror", "default=" + x.URL, name}, more...)...)
 		return strings.Join(strings.Fields(said), " ")
 	}
@@ -93,8 +93,13 @@ func TestPlanReads(t *testing.T) {
 		{"splatling", "550.54.15", "splatling 1.0 has no compiled GPU code", nil},
 		{"boostling", "550.54.15", "nobody here knows boostling", []string{"--quick"}},
 	} {
-		if said := plan(c.name, c.driver, c.more...); !strings.Contains(said, c.want) {
+		if said := ask("plan", c.name, c.driver, c.more...); !strings.Contains(said, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.name, c.want, said)
+		}
+	}
+	for name, want := range map[string]string{"boostling": "boostling 3.1 runs: as it is here", "splatling": "choice torch 2.14.1"} {
+		if said := ask("why", name, "550.54.15"); !strings.Contains(said, want) {
+			t.Errorf("why %s: no %q in\n%s", name, want, said)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (d *drawing) verdictsOn(h machine.Machine) []resolver.Verdict {
 	of := g.Vendor + g.SM.String() + g.GFX
 	if d.verdictsOf != of {
 		d.verdictsOf, d.verdicts = of, nil
-		if c, err := resolver.Why(d.m, h, d.question(), pep508.Requirement{Name: "torch", Text: "torch"}); err == nil {
+		if c, err := resolver.Why(d.m, h, d.question(), pep508.Requirement{Name: "torch", Text: "torch"}, nil); err == nil {
 			d.verdicts = c.Verdicts
 		}
 	}

@@ -6,6 +6,8 @@
 package planning
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	"envfix/installers"
@@ -92,10 +94,23 @@ func (q Question) Runs() func(resolver.Request) *resolver.Choice {
 	}
 }
 
-// Why asks for the case for and against every build that a requirement matches.
+// Why asks for the case for and against every build that a requirement matches. What a plan of
+// it would be told by an index and by uv is told here, so that both give one answer.
 func (q Question) Why(w Ports, asked pep508.Requirement) (*resolver.Case, error) {
-	q.look(w)
-	c, err := resolver.Why(q.Matrix, q.seen(), q.request(), asked)
+	all := q
+	all.Request.Requirements = append(slices.Clone(q.Request.Requirements), asked)
+	all.look(w)
+	q.Matrix, q.Request.Listed = all.Matrix, all.Request.Listed
+	all.Machine, all.Request = all.seen(), all.request()
+	answer, err := all.propose(w)
+	if no := (*fail.Error)(nil); errors.As(err, &no) && no.Code == fail.NoSolution {
+		answer, err = &resolver.Resolution{Decision: resolver.NoSolution, Told: resolver.Told{Alternatives: no.Hints}}, nil
+		answer.Reasons = []resolver.Reason{{Rule: "companions", Text: cmp.Or(append(slices.Clip(no.Details), no.Text)...)}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := resolver.Why(q.Matrix, q.seen(), q.request(), asked, answer)
 	return c, fail.Wrap(fail.Usage, err)
 }
 

@@ -29,6 +29,9 @@ func Why(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all bool
 		verdicts = slices.Insert(slices.Delete(verdicts, i, i+1), 0, chosen)
 	}
 	rows := releaseRows(asked.Name, a.Releases, all)
+	if asked.Name != "torch" && a.Resolution.Decision == resolver.NoSolution && len(rows) == 0 {
+		rows = text.Each(a.Resolution.Reasons, func(r resolver.Reason) [2]string { return [2]string{"refused", Clean(r.Text)} })
+	}
 	if len(rows) > 0 && !all {
 		verdicts = nil // which torch is right for which release, they say themselves
 	}
