@@ -18,7 +18,7 @@ import (
 // what shadows the wheel's own libraries, what hides GPUs, and what a partial
 // answer sets.
 func EnvFixes(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution) []plan.EnvFix {
-	c := installed(r, res)
+	c := res.Installed(r.ChangeDriver)
 	var fixes []plan.EnvFix
 	if h.Platform.OS == "linux" {
 		fixes = append(fixes, libraryPath(m, h, c)...)

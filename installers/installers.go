@@ -23,7 +23,7 @@ import (
 // be planned for.
 func Plan(m *matrix.Matrix, h machine.Machine, r resolver.Request, res *resolver.Resolution, t plan.Target) (*plan.Plan, error) {
 	p := describe(m, h, r, res)
-	choice := installed(r, res)
+	choice := res.Installed(r.ChangeDriver)
 	if choice != nil {
 		t.Manager = manager(h, r, choice, t)
 	}
@@ -69,25 +69,6 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// installed returns the combination that the steps install: what fits now, or
-// what fits after the driver steps where the plan carries them; nil for none.
-func installed(r resolver.Request, res *resolver.Resolution) *resolver.Choice {
-	switch res.Decision {
-	case resolver.Install, resolver.InstallCPU, resolver.Partial, resolver.UseVendorIndex:
-		return res.Choice
-	case resolver.FixDriver:
-		return res.Then
-	case resolver.UpgradeDriver, resolver.PinDriverBranch:
-		if r.ChangeDriver && res.Then != nil {
-			return res.Then
-		}
-		if !res.Moved {
-			return res.Fallback
-		}
-	}
-	return nil
 }
 
 // manager picks the tool that installs: the one asked for, else conda for a

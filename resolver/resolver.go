@@ -143,6 +143,25 @@ type Resolution struct {
 	Told
 }
 
+// Installed is the combination that the steps install: what fits now, or what fits after
+// the driver steps where they carry them; nil for none.
+func (r *Resolution) Installed(changeDriver bool) *Choice {
+	switch r.Decision {
+	case Install, InstallCPU, Partial, UseVendorIndex:
+		return r.Choice
+	case FixDriver:
+		return r.Then
+	case UpgradeDriver, PinDriverBranch:
+		if changeDriver && r.Then != nil {
+			return r.Then
+		}
+		if !r.Moved {
+			return r.Fallback
+		}
+	}
+	return nil
+}
+
 // Told is what is said beside a choice, by the names of the JSON of a plan.
 type Told struct {
 	Then         *Choice       `json:"then"`     // after the driver change

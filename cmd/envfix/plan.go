@@ -78,16 +78,10 @@ func planAction(c *cli.Context) error {
 	if err := view.show(c.App.Writer, p); err != nil {
 		return err
 	}
-	if c.Bool("exit-code") && pending(p) {
+	if c.Bool("exit-code") && (len(p.Steps) > 0 || p.Waits()) {
 		return &fail.Error{Code: fail.Pending}
 	}
 	return nil
-}
-
-// pending reports whether something is left to do: steps, or a driver that has to
-// change first and whose steps were not asked for.
-func pending(p *plan.Plan) bool {
-	return len(p.Steps) > 0 || p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch
 }
 
 // show prints the plan in the form that was asked for. A refusal is an error; with

@@ -116,3 +116,12 @@ func TestPlanReadsTheReleaseThatIsMeant(t *testing.T) {
 		t.Errorf("exit %d: %s", code, said)
 	}
 }
+
+// What a plan has no step of without another driver is not done: apply says so by its code.
+func TestApplyWaitsForTheDriver(t *testing.T) {
+	code, said := lockSays(t, t.TempDir(), "apply", "--yes", "--quick", "--gpu", "H100", "--driver", "550.54.15", "--os", "linux", "--arch", "x86_64",
+		"--libc", "glibc-2.35", "--python", "3.12", "vllm==0.25.1")
+	if code != fail.NoSolution || !strings.Contains(said, "nothing was done: this needs another driver") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}

@@ -202,12 +202,12 @@ func commandLine(program string, args []string) string {
 // its steps as commands to copy.
 func commands(m *matrix.Matrix, q question, res *resolver.Resolution) (*plan.Plan, []Command, error) {
 	h := q.machine
-	c := installs(res)
+	asked := q.of(m)
+	c := res.Installed(asked.Request.ChangeDriver)
 	by, _ := managers.Find(q.words.Manager)
 	if c != nil && by.NeedsPython {
 		h.Pythons = []machine.Python{{Version: strings.TrimSuffix(c.Python, "t"), FreeThreaded: strings.HasSuffix(c.Python, "t"), Path: pythonProgram(h, c.Python)}}
 	}
-	asked := q.of(m)
 	asked.Machine, asked.Target = h, plan.Target{Dir: ".venv", Manager: q.words.Manager, InPlace: !by.MakesConda()}
 	p, err := asked.Steps(res)
 	if err != nil {

@@ -19,17 +19,6 @@ type Command struct {
 	Lines []string `json:"lines"`
 }
 
-// installs is the combination that the commands install; nil: they install nothing.
-func installs(res *resolver.Resolution) *resolver.Choice {
-	switch res.Decision {
-	case resolver.UpgradeDriver, resolver.PinDriverBranch:
-		return res.Fallback
-	case resolver.FixDriver:
-		return res.Then
-	}
-	return res.Choice
-}
-
 // pythonProgram is how a Python of a version is started where nothing is known of the
 // machine.
 func pythonProgram(h machine.Machine, version string) string {

@@ -29,6 +29,12 @@ type Plan struct {
 	Basis    Basis    `json:"basis"`
 }
 
+// Waits reports whether the driver has to change first, and nothing is done without that: what
+// runs with the present one is nothing, or not what was asked for.
+func (p *Plan) Waits() bool {
+	return len(p.Steps) == 0 && (p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch)
+}
+
 // Installs is the combination that the steps install: the choice, or where nothing fits
 // as it is, what fits behind a change of the driver or without one. It is zero where
 // nothing is installed.

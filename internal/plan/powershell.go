@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"envfix/internal/text"
-	"envfix/resolver"
 )
 
 // PowerShell returns the steps of a plan for Windows as a script for PowerShell 5.1 or
@@ -33,7 +32,7 @@ func PowerShell(p *Plan) text.Quoted {
 	case p.proves():
 		s.Add("Write-Output %s\n", text.PowerShell(p.ready()))
 	case len(p.Steps) > 0:
-	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
+	case p.Waits():
 		s.Add("[Console]::Error.WriteLine('nothing was done: this needs another driver')\nexit 1\n")
 	default:
 		s.Add("Write-Output 'nothing to do'\n")

@@ -8,7 +8,6 @@ import (
 
 	"envfix/internal/say"
 	"envfix/internal/text"
-	"envfix/resolver"
 )
 
 // Words returns r as POSIX shell words, its variables first, each quoted;
@@ -78,7 +77,7 @@ func Script(p *Plan) text.Quoted {
 	case p.proves():
 		s.Add("echo %s\n", quote(p.ready()))
 	case len(p.Steps) > 0:
-	case p.Decision == resolver.UpgradeDriver, p.Decision == resolver.PinDriverBranch:
+	case p.Waits():
 		s.Add("echo 'nothing was done: this needs another driver, which `envfix plan --change-driver --sh` plans' >&2\nexit 1\n")
 	default:
 		s.Add("echo 'nothing to do'\n")

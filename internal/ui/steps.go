@@ -44,10 +44,10 @@ func (v *view) steps(p *plan.Plan) {
 
 // noSteps says why there is nothing to do.
 func (v *view) noSteps(p *plan.Plan) {
-	switch p.Decision {
-	case resolver.UpgradeDriver, resolver.PinDriverBranch:
+	switch {
+	case p.Waits():
 		v.row("steps", "none without a change of the driver")
-	case resolver.Split:
+	case p.Decision == resolver.Split:
 	default:
 		if m, _ := managers.Find(p.Target.Manager); m.Project() {
 			v.row("steps", "none: "+cmp.Or(p.Target.ProjectFile, m.File)+" asks for this already; `"+m.Sync+"` installs it")
@@ -234,7 +234,7 @@ func Next(p *plan.Plan, args []string, s Style) string {
 		with := say.If(p.Target.Lacks && slices.Contains(args, "--closure"), " with what its sources import besides")
 		builds := say.If(len(p.Target.Build)+len(p.Target.Places)+len(p.Target.Closing) > 0, "; what it builds runs code of its own, as you")
 		v.next("apply", args, "", " shows this"+with+", asks, and carries it out"+builds)
-	case p.Decision == resolver.UpgradeDriver || p.Decision == resolver.PinDriverBranch:
+	case p.Waits():
 		name := "plan --change-driver"
 		if args != nil {
 			name, args = "plan", append(slices.Clone(args), "--change-driver")
