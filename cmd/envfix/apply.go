@@ -116,7 +116,8 @@ func (f applyFlags) oneRound(ctx context.Context, p *plan.Plan, saved bool) erro
 		return err
 	}
 	if p.Waits() {
-		return &fail.Error{Code: fail.NoSolution, Text: "nothing was done: this needs another driver", Hints: []string{"`envfix plan --change-driver` with the same words plans that"}}
+		return &fail.Error{Code: fail.NoSolution, Text: "nothing was done: this needs another driver",
+			Hints: []string{"`envfix plan --change-driver` with the same words plans that"}}
 	}
 	if foreign {
 		if err := f.warnForeign(p); err != nil {
