@@ -2,12 +2,14 @@ package installers
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
 	"envfix/internal/plan"
+	"envfix/internal/say"
 	"envfix/internal/version"
 	"envfix/internal/xslices"
 )
@@ -21,11 +23,14 @@ func (b *builder) amend(tool wheelTool) {
 		return
 	}
 	b.kept = &plan.Keep{From: b.t.Dir, Known: b.kept.Known}
-	held, added := pinned(b.t.Held), pep508.Names(pep508.Read(b.t.Adds, ""))
+	held, added, again := pinned(b.t.Held), pep508.Names(pep508.Read(b.t.Adds, "")), pep508.Names(pep508.Read(b.t.Restores, ""))
+	if b.t.Repair != nil { // nothing moves that no finding names
+		held = needs(b.t.Held, family)
+	}
 	b.t.Pins = slices.DeleteFunc(b.t.Pins, func(pin string) bool { name, _, _ := strings.Cut(pin, "=="); return held[name] })
 	for _, d := range b.t.Held.Dists {
 		moved := b.t.Repair != nil && slices.Contains(added, d.Name)
-		if slices.Contains(b.t.Restores, d.Name+"=="+d.Version) {
+		if slices.Contains(again, d.Name) {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "its files are not whole"})
 		} else if moved {
 			b.kept.Changes = append(b.kept.Changes, plan.Change{Name: d.Name, From: d.Version, Why: "it is not what is asked for"})
@@ -38,19 +43,17 @@ func (b *builder) amend(tool wheelTool) {
 			b.t.Pins = append(b.t.Pins, d.Name+"=="+public)
 		}
 	}
-	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir,
-		Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir}})
+	if b.t.Repair != nil {
+		again = append(again, b.t.Held.Leftovers...)
+	}
+	b.add(plan.Step{ID: "clone", Title: "begin with what is in " + b.t.Dir + say.With(", without ", strings.Join(again, ", "), ""),
+		Why: "by hard links: nothing is installed twice, and nothing that is there is written to", Clone: &plan.Clone{Dir: b.t.Dir, Without: again}})
 	if b.t.Framed() != "" {
 		run := tool.create(b, exe)
 		run.Argv = slices.Insert(run.Argv, len(run.Argv)-1, "--allow-existing")
 		b.add(running("venv", "put Python "+b.choice.Python+" and the scripts of an environment into it", "its packages stay as they are", run))
 	}
-	if lines := b.t.Restores; len(lines) > 0 {
-		tool.forget(b, exe, b.t.Repair.Fetch)
-		argv := append(tool.again(b, exe, true), "--force-reinstall")
-		b.add(plan.Step{ID: "restore", Title: "install " + strings.Join(lines, ", ") + " again", Why: "in the version that is there, from the default index",
-			Run: &plan.Run{Argv: append(argv, lines...), Env: b.src.online(tool)}})
-	}
+	restore(b, exe)
 	if names := b.t.Removes; len(names) > 0 {
 		b.add(plan.Step{ID: "remove", Title: "remove " + strings.Join(names, ", "), Why: "as you asked",
 			Run: &plan.Run{Argv: append(tool.remove(b, exe), names...), Env: b.src.environment(tool)}})
@@ -59,6 +62,40 @@ func (b *builder) amend(tool wheelTool) {
 		b.install(exe, plan.Step{ID: "packages", Title: "install " + strings.Join(lines, ", "), Why: "from the default index, with torch and what it needs held"}, nil, lines)
 	}
 	b.finish(exe)
+}
+
+// restore adds the steps that bring packages again in the version that is there, each from the
+// index that its label names: what bears none came from the default one.
+func restore(b *builder, exe string) {
+	if len(b.t.Restores) > 0 {
+		b.tool.forget(b, exe, b.t.Repair.Fetch)
+	}
+	for left := b.t.Restores; len(left) > 0; {
+		index := ofLabel(left[0])
+		lines := xslices.Filter(left, func(line string) bool { return ofLabel(line) == index })
+		left = xslices.Filter(left, func(line string) bool { return ofLabel(line) != index })
+		s := plan.Step{ID: "restore", Title: "install " + strings.Join(lines, ", ") + " again", Why: "in the version that is there, from the default index"}
+		var from *string
+		if index != "" {
+			from = &index
+			s.ID, s.Why = "restore-"+path.Base(index), "in the version that is there; one index per call: "+b.src.url(from)
+		}
+		for _, d := range b.t.Held.Dists {
+			if slices.Contains(pep508.Names(pep508.Read(lines, "")), d.Name) {
+				s.Disk += d.Bytes
+			}
+		}
+		s.Run = &plan.Run{Argv: append(b.tool.again(b, exe, from, true), lines...), Env: b.src.online(b.tool)}
+		b.add(s)
+	}
+}
+
+// ofLabel is the index that has a package of torch's family with the label of a line; "" the
+// default one.
+func ofLabel(line string) string {
+	name, v, _ := strings.Cut(line, "==")
+	_, label := version.SplitLocal(v)
+	return say.If(rank(name) < len(family) && label != "", "https://download.pytorch.org/whl/"+label)
 }
 
 // pinned are torch's family and what it requires in one version, and that in turn. What it

@@ -128,7 +128,7 @@ func (b *builder) build() error {
 		return fmt.Errorf("%q is no manager: managers are %s", b.t.Manager, strings.Join(managers.Names(), ", "))
 	}
 	less := b.leavesOut()
-	if !changes && !less && !project.Project() && !b.t.Rebuild() && len(b.t.Removes)+len(b.t.Restores)+len(b.t.Framed()) == 0 && holdsProject(b.t) &&
+	if !changes && !less && !project.Project() && !b.t.Rebuild() && (len(b.t.Adds) > 0 || !b.t.Amends()) && holdsProject(b.t) &&
 		(!b.t.WithPip || b.h.Has("pip") != nil) && conforms(b.h, b.r, b.choice) {
 		if b.t.Repair != nil {
 			b.activate()

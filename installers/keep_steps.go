@@ -68,7 +68,7 @@ func (b *builder) sizeOf(name string) int64 {
 
 // again is one call of the installer that resolves nothing.
 func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
-	return &plan.Run{Argv: append(b.tool.again(b, exe, wheels), args...), Env: b.src.online(b.tool)}
+	return &plan.Run{Argv: append(b.tool.again(b, exe, nil, wheels), args...), Env: b.src.online(b.tool)}
 }
 
 var (

@@ -57,8 +57,8 @@ func (p pip) install(b *builder, _ string, c call) []string {
 	return argv
 }
 
-func (p pip) again(b *builder, _ string, _ bool) []string {
-	return append(p.wheels(b, b.python(), nil), "--no-deps")
+func (p pip) again(b *builder, _ string, index *string, _ bool) []string {
+	return append(p.wheels(b, b.python(), index), "--no-deps")
 }
 
 func (pip) copies(b *builder, _ string) []string {

@@ -121,12 +121,12 @@ func (u uv) install(b *builder, exe string, c call) []string {
 	return append(argv, u.index(b, c.index)...)
 }
 
-func (u uv) again(b *builder, exe string, wheels bool) []string {
+func (u uv) again(b *builder, exe string, index *string, wheels bool) []string {
 	argv := append(u.begin(b, exe), "--no-deps")
 	if wheels {
 		argv = append(argv, "--only-binary", ":all:")
 	}
-	return append(argv, u.index(b, nil)...)
+	return append(argv, u.index(b, index)...)
 }
 
 // copies keeps none of what it installs: uv would keep another copy of each for ever.

@@ -32,7 +32,7 @@ type wheelTool interface {
 	// takes from a folder alone. wheels refuses to build: pip may be told so also where
 	// it builds what is named, uv may not.
 	install(b *builder, exe string, c call) []string
-	again(b *builder, exe string, wheels bool) []string
+	again(b *builder, exe string, index *string, wheels bool) []string
 	copies(b *builder, exe string) []string
 	// check compares the packages' requirements with what is there.
 	check(b *builder, exe string) []string
@@ -154,7 +154,7 @@ func (b *builder) prove() {
 	}
 	if b.t.Amends() { // the others' files are those that proved themselves
 		v.Imports = []string{"torch"}
-		v.Added = append(v.Added, pep508.Names(pep508.Read(b.t.Adds, ""))...)
+		v.Added = append(v.Added, pep508.Names(pep508.Read(slices.Concat(b.t.Adds, b.t.Restores), ""))...)
 	}
 	b.add(plan.Step{ID: "verify", Title: proofTitle(v), Why: proofWords(b.r, v), Verify: v})
 	if !b.t.InPlace {

@@ -21,6 +21,7 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/ui"
+	"envfix/internal/version"
 	"envfix/internal/xslices"
 	"envfix/resolver"
 )
@@ -105,11 +106,6 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 		return f.plan.mending(ctx, c.Repair, nil)
 	}
 	p, err := f.plan.mending(ctx, c.Repair, doctor.Same(patient, torch, say.If(!c.Anew, build), c.Wants))
-	if err == nil && p.Decision == resolver.NeedTarget && !c.Anew {
-		if q, err := f.withoutItsGPU(ctx, c.Repair, patient); q != nil || err != nil {
-			return q, err
-		}
-	}
 	fits := func(q *plan.Plan, err error) bool { return err == nil && refusal(q) == nil && q.Build != "cpu" }
 	if c.Anew && !fits(p, err) {
 		return f.plan.mending(ctx, c.Repair, nil)
@@ -128,8 +124,7 @@ func (f doctorFlags) mendingPlan(ctx context.Context, patient *read.Case, c doct
 func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, error) {
 	dir, _, err := place.Environment(f.plan.target.env)
 	c.Repair.Rebuild = c.Repair.Rebuild || f.whole
-	nothing := len(c.Again) == 0 && c.Repair.Frame == ""
-	if f.whole || nothing || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
+	if f.whole || !c.Small() || err != nil || governing() != "" || len(f.plan.wish.Files) > 0 || f.plan.target.InPlace ||
 		!project.IsFile(filepath.Join(dir, "pyvenv.cfg")) {
 		return nil, err
 	}
@@ -137,43 +132,19 @@ func (f doctorFlags) restoring(ctx context.Context, c doctor.Cure) (*plan.Plan, 
 	if by, _ := managers.Find(q.Request.Manager); err != nil || c.Repair.Frame != "" && by.LeavesPython {
 		return nil, err
 	}
-	here := text.Each(q.Target.Held.Dists, func(d machine.HeldDist) string { return d.Name + "==" + d.Version })
-	q.Target.Restores = xslices.Filter(c.Again, func(spec string) bool { return slices.Contains(here, spec) })
-	q.Target.Adds = xslices.Filter(c.Again, func(spec string) bool { return !slices.Contains(here, spec) })
+	here := text.Each(q.Target.Held.Dists, func(d machine.HeldDist) string { return publicly(d.Name + "==" + d.Version) })
+	q.Target.Restores = xslices.Filter(c.Again, func(spec string) bool { return slices.Contains(here, publicly(spec)) })
+	q.Target.Adds = xslices.Filter(c.Again, func(spec string) bool { return !slices.Contains(here, publicly(spec)) })
 	q.Request.Requirements, q.Wish = pep508.Read(q.Target.Adds, "the environment"), f.plan.madeWith()
-	q.Target.Repair = &plan.Repair{Replaces: c.Repair.Replaces, Fetch: c.Repair.Fetch, Frame: c.Repair.Frame}
+	again := *c.Repair
+	again.Rebuild, q.Target.Repair = false, &again
 	return q.Amend(w, nil, false)
 }
 
-// withoutItsGPU is the plan that brings the files of a CUDA build again where no GPU is
-// to be seen, as on a login node: that the build is the right one was decided when it was
-// installed. It is made as for a GPU that the build serves with the least to warn of; nil
-// where there is none.
-func (f doctorFlags) withoutItsGPU(ctx context.Context, mend *plan.Repair, patient *read.Case) (*plan.Plan, error) {
-	m := matrixFor()
-	torch, label := doctor.InstalledTorch(patient)
-	here := patient.Machine.Platform
-	build, known := m.BuildOf(torch, label, here.OS, here.Arch)
-	if !known || len(f.plan.machine.words.GPUs) > 0 {
-		return nil, nil
-	}
-	var best *plan.Plan
-	for _, code := range build.Native {
-		driver := m.NewestDriver([]machine.SM{code.SM}, patient.Machine.WindowsDriver())
-		if driver.IsZero() {
-			continue
-		}
-		g := f.plan
-		g.machine.words.GPUs, g.machine.words.Driver = []string{code.SM.String()}, driver.String()
-		p, err := g.mending(ctx, mend, doctor.Same(patient, torch, label, nil))
-		if err == nil && refusal(p) == nil && (best == nil || len(p.Warnings) < len(best.Warnings)) {
-			best = p
-		}
-	}
-	if best == nil {
-		return nil, nil
-	}
-	best.Warnings = append(best.Warnings, fmt.Sprintf("no GPU is to be seen here: the build of torch that is in %s, %s, comes again, planned as for a GPU of compute capability %s",
-		f.plan.target.env, label, best.Basis.Facts.GPUs[0].SM))
-	return best, plan.Seal(best)
+// publicly is NAME==VERSION without the version's label, which torch's own file says and its
+// metadata may not.
+func publicly(spec string) string {
+	name, v, _ := strings.Cut(spec, "==")
+	public, _ := version.SplitLocal(v)
+	return name + "==" + public
 }

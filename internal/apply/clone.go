@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 )
 
@@ -21,15 +23,19 @@ const edited = 1 << 20
 // by hard links, and no installer writes to a file that is there: it removes and creates
 // (uv 0.13 in each link mode, pip 23; the test of it holds hashes). What names the place is
 // written anew.
-func (r *run) clone(ctx context.Context) error {
+func (r *run) clone(ctx context.Context, without []string) error {
 	from, err := filepath.EvalSymlinks(r.env.Dir)
 	if err != nil {
 		return err
 	}
 	to := r.env.path(genPath(r.gen.ID))
+	behind := staysBehind(from, without)
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return err
+		}
+		if behind[path] {
+			return say.Either(e.IsDir(), fs.SkipDir, nil)
 		}
 		there := to + strings.TrimPrefix(path, from)
 		switch e.Type() {
@@ -46,6 +52,28 @@ func (r *run) clone(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// staysBehind are the files of an environment that its clone is without: of distributions that
+// come again, as often as they are listed, with all that any of their RECORDs names, and what a
+// broken upgrade left. An installer that is to replace them stops at a RECORD that is cut off
+// (uv 0.13), or leaves the second copy (pip 23).
+func staysBehind(from string, without []string) map[string]bool {
+	out := map[string]bool{}
+	found, _ := fs.Glob(os.DirFS(from), "lib/python*/site-packages/*") // a fixed pattern
+	for _, at := range found {
+		base := filepath.Base(at)
+		name, is := strings.CutSuffix(base, ".dist-info")
+		name, _, _ = strings.Cut(name, "-")
+		if !slices.Contains(without, base) && (!is || !slices.Contains(without, machine.NormalName(name))) {
+			continue
+		}
+		out[filepath.Join(from, at)] = true
+		for _, f := range machine.ReadRecord(content(filepath.Join(from, at, "RECORD"))) {
+			out[filepath.Join(from, filepath.Dir(at), f.Path)] = true
+		}
+	}
+	return out
 }
 
 // ofEnvironment reports whether a place is an environment, or one that was moved away.

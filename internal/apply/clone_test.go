@@ -91,3 +91,28 @@ func TestCloneToALongPlace(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 }
+
+// What comes again stays behind, as often as it is listed and with all that its RECORDs name.
+func TestCloneLeavesBehind(t *testing.T) {
+	from := t.TempDir()
+	site := filepath.Join(from, "lib", "python3.12", "site-packages")
+	for name, content := range map[string]string{
+		"my_pack-1.0.dist-info/RECORD": "my_pack/__init__.py,sha256=x,3\n../../../bin/mine,,\n../../../../../outside,,\nhalf,sha2",
+		"my_pack-2.0.dist-info/RECORD": "my_pack/two.py,,\n", "~y_pack/x.py": "", "other-1.0.dist-info/RECORD": "other.py,,\n",
+	} {
+		file := filepath.Join(site, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := staysBehind(from, []string{"my-pack", "~y_pack"})
+	for _, want := range []string{site + "/my_pack-1.0.dist-info", site + "/my_pack-2.0.dist-info", site + "/~y_pack",
+		site + "/my_pack/__init__.py", site + "/my_pack/two.py", from + "/bin/mine"} {
+		if !got[want] {
+			t.Errorf("%s is taken along", want)
+		}
+	}
+	if got[site+"/other-1.0.dist-info"] || got[site+"/other.py"] || len(staysBehind(from, nil)) > 0 {
+		t.Errorf("%v", got)
+	}
+}

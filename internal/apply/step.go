@@ -95,7 +95,7 @@ func (r *run) act(ctx context.Context, i int) error {
 	case s.Root:
 		return r.asRoot(ctx, i)
 	case s.Clone != nil:
-		return r.clone(ctx)
+		return r.clone(ctx, s.Clone.Without)
 	case s.Write != nil:
 		return r.write(s.Write)
 	case s.Block != nil:

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 
 	"envfix/internal/fail"
@@ -42,7 +43,7 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		return unproven(wrong, r.inPlace(), r.env.path(r.logName(i)))
 	}
 	if !stands {
-		r.gen.Proved = &Proved{Torch: proof.Torch, Build: r.plan.Installs().Build, GPUs: proof.Computed(), For: len(r.plan.Basis.Facts.GPUs)}
+		r.gen.Proved = &Proved{Torch: proof.Torch, Build: r.plan.Installs().Build, GPUs: proof.Computed(), For: r.env.madeFor(r.plan)}
 	}
 	shown, not := proof.Words()
 	r.say("proven: %s", strings.Join(shown, "; "))
@@ -62,6 +63,21 @@ func (r *run) verify(ctx context.Context, i int, mid func() error) error {
 		r.say("%s", line)
 	}
 	return ctx.Err()
+}
+
+// madeFor is how many GPUs the environment is for. One that is amended is for those of before,
+// also where they are not to be seen now; of one that nothing is known of its build says it.
+func (e *Env) madeFor(p *plan.Plan) int {
+	gpus := len(p.Basis.Facts.GPUs)
+	from, err := filepath.EvalSymlinks(e.Dir)
+	before := ProvedOf(from)
+	switch {
+	case err != nil || !p.Target.Amends():
+		return gpus
+	case before != nil:
+		return max(gpus, before.For)
+	}
+	return max(gpus, say.Either(p.Installs().CUDA != "", 1, 0))
 }
 
 // prove has the environment's Python say what it can do. mid is called once it runs.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
 	"envfix/internal/machine"
@@ -69,13 +70,13 @@ func CureOf(r *Report, patient *read.Case) Cure {
 			c.Anew, c.InFiles = true, c.InFiles || k.Causes[x.Cause].Mended == know.Files
 		}
 		alone := alone(x, wants)
-		whole = whole && (alone != nil || w == AsItIs && x.Mend.IsZero()) // that goes away with another one
+		whole = whole && (alone != nil || apart(x.Mend, w))
 		c.Again, c.Wants = xslices.Once(c.Again, alone), append(c.Wants, wants...)
 		c.mend(x.Mend, w, wants)
 	}
-	if !whole || len(c.Repair.Fixes) > 0 {
-		c.Repair.Rebuild = c.Repair.Rebuild || c.Repair.Frame != ""
-		c.Again, c.Repair.Frame = nil, ""
+	if !whole {
+		c.Repair.Rebuild = c.Repair.Rebuild || c.Repair.Frame != "" || c.Repair.Sweep
+		c.Again, c.Repair.Frame, c.Repair.Sweep = nil, "", false
 	}
 	return c
 }
@@ -97,21 +98,37 @@ func (c *Cure) framed(i int, x Finding, all []Finding) bool {
 
 // mend adds what the mending of a finding takes; what installs more builds anew.
 func (c *Cure) mend(m Mend, w Way, wants []string) {
-	c.Repair.Rebuild = c.Repair.Rebuild || m.Rebuild || w != AsItIs && wants != nil
+	c.Repair.Sweep, c.Repair.Rebuild = c.Repair.Sweep || m.Sweep, c.Repair.Rebuild || m.Rebuild || w != AsItIs && wants != nil
 	c.Repair.Fetch, c.Repair.Fixes = append(c.Repair.Fetch, m.Fetch...), append(c.Repair.Fixes, m.Fixes...)
 }
 
-// alone are the packages that a finding takes, where the default index has them; nil: more is
-// wrong, or what is upgraded has to fit the rest. PyTorch's own index has torch, what is
-// released with it, and its triton of other names.
+// apart reports whether no package has to come for a finding: what lies there goes, a variable is
+// put right, or it goes away with another finding.
+func apart(m Mend, w Way) bool {
+	return !m.Rebuild && (m.Sweep || len(m.Fixes) > 0) || w == AsItIs && m.IsZero()
+}
+
+// Small reports whether what is found takes a few packages or the environment's frame alone.
+func (c Cure) Small() bool { return len(c.Again) > 0 || c.Repair.Frame != "" || c.Repair.Sweep }
+
+// alone are the packages that a finding takes, from the default index or the one that torch's
+// label names; nil: more is wrong, or what is upgraded has to fit the rest. Torch, and what is
+// released with it, comes as it is there, or is chosen; its triton of other names only PyTorch's
+// index has.
 func alone(x Finding, wants []string) []string {
-	all := pep508.Read(slices.Concat(wants, x.Mend.Again), "")
-	if len(wants) > 0 && strings.Contains(x.Fix[0], " --upgrade ") || slices.ContainsFunc(pep508.Names(all), func(name string) bool {
-		return name == "torch" || slices.Contains(resolver.Companions(), name) || strings.Contains(name, "triton-")
+	asItIs := x.Mend.Again
+	if x.Mend.Rebuild && len(x.Fix) > 0 && strings.Contains(x.Fix[0], " --no-deps ") {
+		wants, asItIs = nil, slices.Concat(x.Installs(), asItIs)
+	}
+	chosen, all := pep508.Names(pep508.Read(wants, "")), pep508.Read(slices.Concat(wants, asItIs), "")
+	if len(wants) > 0 && strings.Contains(x.Fix[0], " --upgrade ") || slices.ContainsFunc(all, func(q pep508.Requirement) bool {
+		ofTorch := q.Name == "torch" || slices.Contains(resolver.Companions(), q.Name)
+		unknown := q.Label != "" && evidence.IndexOf([]string{q.Text}) == ""
+		return ofTorch && (unknown || slices.Contains(chosen, q.Name)) || strings.Contains(q.Name, "triton-")
 	}) {
 		return nil
 	}
-	return text.Each(all, pep508.Requirement.Line)
+	return text.Each(all, func(q pep508.Requirement) string { return q.Text })
 }
 
 // beside are the requirements of a finding's remedy without the torch that is here and

@@ -70,6 +70,12 @@ func TestMends(t *testing.T) {
 			want = Mend{}
 		case "a library of another size":
 			want.Fetch = []string{"torch"} // uv installed it
+		case "two copies of torch": // in the version of the files that are there, and its metadata bears no label
+			want.Again = []string{"torch==2.9.1"}
+		case "metadata of a CPU build":
+			want.Again = []string{"torch==2.9.1+cu128"}
+		case "a leftover":
+			want = Mend{Sweep: true}
 		}
 		if diff := cmp.Diff(want, Examine(know.Embedded(), p).Findings[0].Mend); diff != "" {
 			t.Errorf("%s: %s", b.name, diff)
@@ -96,14 +102,17 @@ func TestMendsElsewhere(t *testing.T) {
 // is nothing else to do: what is to be upgraded is chosen with all that is there.
 func TestCureAlone(t *testing.T) {
 	for fix, want := range map[string]string{
-		"pip install --force-reinstall --no-deps numpy==2.1.0":                         "numpy==2.1.0",
-		"uv pip install --python .venv/bin/python \"sympy>=1.13\" \"markupsafe>=2.0\"": "sympy>=1.13 markupsafe>=2.0",
-		"pip install torch==2.9.1 \"numpy<2\"":                                         "numpy<2",
-		"pip install --upgrade fastpkg torch==2.9.1":                                   "",
-		"pip install torchvision==0.24.1":                                              "",
-		"pip install pytorch-triton-rocm==3.5.1":                                       "",
-		"pip install --force-reinstall torch==2.9.1 numpy==2.1.0":                      "",
-		"pip install torch==2.8.0":                                                     "",
+		"pip install --force-reinstall --no-deps numpy==2.1.0":                                                          "numpy==2.1.0",
+		"pip install --force-reinstall --no-deps torch==2.9.1 numpy==2.1.0":                                             "torch==2.9.1 numpy==2.1.0",
+		"pip install --force-reinstall --no-deps torch==2.9.1+cu126 --index-url https://download.pytorch.org/whl/cu126": "torch==2.9.1+cu126",
+		"pip install --force-reinstall --no-deps torch==2.9.0a0+git1":                                                   "", // no index is known to have it
+		"uv pip install --python .venv/bin/python \"sympy>=1.13\" \"markupsafe>=2.0\"":                                  "sympy>=1.13 markupsafe>=2.0",
+		"pip install torch==2.9.1 \"numpy<2\"":                                                                          "numpy<2",
+		"pip install --upgrade fastpkg torch==2.9.1":                                                                    "",
+		"pip install torchvision==0.24.1":                                                                               "",
+		"pip install pytorch-triton-rocm==3.5.1":                                                                        "",
+		"pip install --force-reinstall torch==2.9.1 numpy==2.1.0":                                                       "",
+		"pip install torch==2.8.0":                                                                                      "",
 	} {
 		r := &Report{Findings: []Finding{{Check: "PY010", Cause: "missing_runtime_lib", Severity: know.Error, Fix: []string{"`" + fix + "`"}, Mend: Mend{Rebuild: true}}}}
 		if got := strings.Join(CureOf(r, patientWith(t, healthyFiles())).Again, " "); got != want {

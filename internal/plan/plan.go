@@ -182,6 +182,7 @@ type Repair struct {
 	Fetch    []string `json:"fetch,omitempty"`    // packages of which the installer's cache may be broken too
 	Fixes    []EnvFix `json:"fixes,omitempty"`    // for its activate script, beyond those that follow from the facts
 	Frame    string   `json:"frame,omitempty"`    // its Python ("3.12") and its scripts are put back, and its packages stay
+	Sweep    bool     `json:"sweep,omitempty"`    // what an upgrade that broke off left stays behind, and its packages stay
 }
 
 // Framed is the Python that is put back into the environment; "" none is.
@@ -195,7 +196,7 @@ func (t Target) Framed() string {
 // Amends reports whether a few packages are added, removed or brought again, or what the
 // environment is without them, and all else stays.
 func (t Target) Amends() bool {
-	return len(t.Adds)+len(t.Removes)+len(t.Restores) > 0 || t.Framed() != ""
+	return len(t.Adds)+len(t.Removes)+len(t.Restores) > 0 || t.Framed() != "" || t.Repair != nil && t.Repair.Sweep
 }
 
 // Rebuild reports whether the environment is built anew whatever it holds.
@@ -261,7 +262,8 @@ type Copy struct {
 
 // A Clone makes {gen} what the environment is that is in use, by hard links.
 type Clone struct {
-	Dir string `json:"dir"` // as Target.Dir
+	Dir     string   `json:"dir"`               // as Target.Dir
+	Without []string `json:"without,omitempty"` // distributions that come again, and what an upgrade left (~orch): their files stay behind
 }
 
 // A Write creates or replaces one file.

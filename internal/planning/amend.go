@@ -29,6 +29,9 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	for _, d := range q.Target.Held.Dists {
 		held[d.Name] = d.Version
 	}
+	if lost, ok := xslices.Find(pep508.Read(q.Target.Adds, ""), func(a pep508.Requirement) bool { return a.Name == "torch" }); ok { // its files came to grief, and come again
+		held["torch"] = strings.TrimPrefix(lost.Spec.String(), "==") + say.With("+", lost.Label, "")
+	}
 	public, label := version.SplitLocal(held["torch"])
 	if public == "" {
 		return nil, fail.New(fail.Failed, q.Target.Dir+" has no torch to hold", "`envfix apply` with all that it is to hold makes another")

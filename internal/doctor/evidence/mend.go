@@ -20,18 +20,19 @@ type Mend struct {
 	Frame   string        // the Python ("3.12") that is put back, with the scripts, into the environment, whose packages stay
 	Rebuild bool          // the same packages, installed anew
 	Again   []string      // or these alone, where the remedy installs nothing
+	Sweep   bool          // or nothing anew: what lies there of an upgrade goes
 	Fetch   []string      // of these the installer's cache may be broken too: it links to the same files
 	Fixes   []plan.EnvFix // of variables, where the environment is active
 }
 
 // IsZero reports whether nothing of the finding is mended so.
-func (m Mend) IsZero() bool { return !m.Rebuild && len(m.Fixes) == 0 && m.Frame == "" }
+func (m Mend) IsZero() bool { return !m.Rebuild && !m.Sweep && len(m.Fixes) == 0 && m.Frame == "" }
 
 // And is what mends either; whether that was enough, the next examination says.
 func (m Mend) And(o Mend) Mend {
 	return Mend{
 		Frame: cmp.Or(m.Frame, o.Frame), Rebuild: m.Rebuild || o.Rebuild, Again: xslices.Once(m.Again, o.Again), Fetch: slices.Concat(m.Fetch, o.Fetch),
-		Fixes: slices.Concat(m.Fixes, o.Fixes),
+		Fixes: slices.Concat(m.Fixes, o.Fixes), Sweep: m.Sweep || o.Sweep,
 	}
 }
 

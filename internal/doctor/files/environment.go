@@ -10,6 +10,7 @@ import (
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 )
@@ -145,8 +146,8 @@ func halfInstalled(e *evidence.Evidence, out *evidence.Findings) {
 		if o, twice := byPlace[place]; twice {
 			out.Find("PY011", evidence.Proven, evidence.Fact("%s", o.Info), evidence.Fact("%s", d.Info)).
 				Says("%s is there twice in one directory: %s and %s", d.Name, o.Version, d.Version).
-				Do(untilGone(e, d)...).
-				Mends(e.Repair().Rebuild(d.Info))
+				Mends(onceAgain(e, d)).
+				Do(untilGone(e, d)...)
 		}
 		byPlace[place] = d
 		if d.Module == "" {
@@ -158,18 +159,40 @@ func halfInstalled(e *evidence.Evidence, out *evidence.Findings) {
 			out.Find("PY011", evidence.Proven, evidence.Fact("torch/version.py: %s", d.Module), evidence.Fact("%s", d.Info)).
 				Says("torch's files are %s, and its metadata says %s: one was replaced without the other",
 					d.Module, d.Version).
-				Do(untilGone(e, d)...).
-				Mends(e.Repair().Rebuild(d.Info))
+				Mends(onceAgain(e, d)).
+				Do(untilGone(e, d)...)
 		}
 	}
+}
+
+// onceAgain brings the version whose files are there, in place of all that is listed of it.
+func onceAgain(e *evidence.Evidence, d machine.DistFiles) evidence.Mend {
+	m := e.Repair().Rebuild(d.Info)
+	if m.Rebuild {
+		m.Again = []string{d.Name + "==" + there(e, d)}
+	}
+	return m
+}
+
+// there is the version whose files are there, however often and as what the package is listed:
+// torch's own word, with the label that its index has it by where it is listed with one.
+func there(e *evidence.Evidence, d machine.DistFiles) string {
+	var listed []string
+	said := d.Module
+	for _, o := range e.Files.Dists {
+		if o.Name == d.Name {
+			listed, said = append(listed, o.Version), cmp.Or(said, o.Module)
+		}
+	}
+	public, label := version.SplitLocal(cmp.Or(said, d.Version))
+	return public + say.If(!slices.Contains(listed, public), say.With("+", label, ""))
 }
 
 // untilGone is how what is there twice is taken away, and comes again in the version whose
 // files are there.
 func untilGone(e *evidence.Evidence, d machine.DistFiles) []string {
-	specs := []string{d.Name + "==" + d.Version}
+	specs := []string{d.Name + "==" + there(e, d)}
 	if d.Name == "torch" {
-		specs[0] = "torch==" + cmp.Or(d.Module, d.Version)
 		for _, name := range []string{"torchvision", "torchaudio"} {
 			if p := e.Installed(name); p != nil {
 				public, _ := version.SplitLocal(p.Version)
@@ -191,5 +214,5 @@ func leftovers(e *evidence.Evidence, out *evidence.Findings) {
 	out.Find("PY014", evidence.Trifle.Exact(), said...).
 		Say("an upgrade broke off and left " + path.Base(e.Files.Leftovers[0])).
 		Do(fix...).
-		Mends(e.Repair().Rebuild(e.Files.Leftovers[0]))
+		Mends(evidence.Mend{Sweep: e.Repair().Rebuild(e.Files.Leftovers[0]).Rebuild})
 }

@@ -80,13 +80,14 @@ func again(e *evidence.Evidence, out *evidence.Findings, all []trouble) {
 		}
 		var texts []string
 		var said []evidence.Quote
-		var fetch []string
+		var fetch, lone []string
 		for _, t := range of {
 			texts, said, fetch = append(texts, t.text), append(said, t.said...), append(fetch, say.All(t.fetch)...)
+			lone = append(lone, say.All(say.If(t.conda != nil, t.again))...)
 		}
 		mend, fix := e.Repair().Rebuild(of[0].file), of[0].conda
 		if mend.Rebuild {
-			mend.Fetch, mend.Again = fetch, xslices.Filter(specs, func(string) bool { return fix != nil })
+			mend.Fetch, mend.Again = fetch, append(lone, xslices.Filter(specs, func(string) bool { return fix != nil })...)
 		}
 		if fix == nil {
 			fix = []string{command}
@@ -161,6 +162,8 @@ func (t *trouble) of(d machine.DistFiles, ours bool) {
 		t.said = []evidence.Quote{evidence.Fact("%s/entry_points.txt: [torch.backends] %s", d.Info, d.Backend)}
 		t.text = fmt.Sprintf("torch loads %s for %s %s when it is imported, and there is no such module: `import torch` fails", d.Backend, d.Name, d.Version)
 	case d.Record != "":
+		t.conda = []string{"`" + text.Command("rm", "-r", d.Info) + "`, then `pip install --no-deps " + t.again + evidence.IndexOf([]string{t.again}) +
+			"`: with such a list uv and pip refuse to replace it"}
 		t.said = []evidence.Quote{evidence.Fact("%s/RECORD", d.Info)}
 		t.text = fmt.Sprintf("%s %s was not installed to its end: its RECORD is %s", d.Name, d.Version, d.Record)
 	case len(d.Resized) > 0, len(d.Rewritten) > 0 && len(d.Cut) == 0:

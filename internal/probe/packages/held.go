@@ -59,9 +59,7 @@ func heldDist(h *sysroot.Host, info string) machine.HeldDist {
 	d.Tags = text.Each(wheelTag().FindAllStringSubmatch(h.Text(info+"/WHEEL"), 20), func(m []string) string { return text.Printable(m[1]) })
 	d.Indexed = cachedByUV(h, d.Name, d.Version)
 	d.Origin = cameFrom(h, info)
-	if !python.TorchSet().MatchString(d.Name) {
-		recorded(h, &d, info)
-	}
+	recorded(h, &d, info)
 	return d
 }
 
@@ -191,6 +189,12 @@ func treeLinks(h *sysroot.Host, dir string) (out []string) {
 func recorded(h *sysroot.Host, d *machine.HeldDist, info string) {
 	text := h.Bytes(info+"/RECORD", sysroot.MaxFile)
 	files := machine.ReadRecord(text)
+	for _, f := range files {
+		d.Bytes += f.Size
+	}
+	if python.TorchSet().MatchString(d.Name) {
+		return // what is chosen is not copied
+	}
 	own := path.Base(info) + "/RECORD"
 	if bytes.HasSuffix(text, []byte("\n")) && slices.ContainsFunc(files, func(f machine.RecordFile) bool { return f.Path == own }) {
 		d.Digest = machine.CodeDigest(files) // of one that was cut off, nothing can be compared
@@ -198,7 +202,6 @@ func recorded(h *sysroot.Host, d *machine.HeldDist, info string) {
 	}
 	looked := 0
 	for _, f := range files {
-		d.Bytes += f.Size
 		if f.Code() && libraries.IsELF(f.Path) && looked < maxLinked {
 			looked++
 			d.Links = libraries.AddLinks(h, d.Links, path.Dir(info)+"/"+path.Clean(f.Path))
