@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes data/catalogue.txt: what programs print when something is wrong, read from their packages.
 usage: harvest.py CATALOGUE WORK [--only NAME,…] [--source NAME=FILE_OR_FOLDER@VERSION …]
-Packages come from the installer's default index, Go's and Debian's by their own clients, into the folder WORK, where they stay. What
+Packages come from the installer's default index and Go's by their own clients, or from folders that are given, into the folder WORK, where they stay. What
 cannot be had keeps its rows and their date. A row holds the one literal piece that a message is recognised by:
 no comment, no documentation; of closed libraries the names and numbers of their enumerations alone."""
 import argparse, ast, datetime, errno, io, json, os, re, subprocess, sys, tarfile, urllib.request, zipfile
@@ -59,7 +59,7 @@ SOURCES = {
     'uv': ('pip:uv', 'tar.gz', 'MIT OR Apache-2.0', C),
     'nvidia-container-toolkit': ('go:github.com/NVIDIA/nvidia-container-toolkit@latest', '', 'Apache-2.0', C),
     'k8s-device-plugin': ('go:github.com/NVIDIA/k8s-device-plugin@latest', '', 'Apache-2.0', C),
-    'dkms': ('deb:dkms', '', 'GPL-2.0-or-later', SH),
+    'dkms': ('given', '', 'GPL-2.0-or-later', SH),
     'slurm': ('given', '', 'GPL-2.0-or-later', C),
     'conda': ('given', '', 'BSD-3-Clause', PY),
     'mamba': ('given', '', 'BSD-3-Clause', C),
@@ -184,10 +184,7 @@ def fetch(where, want, work):
     if kind == 'go':
         got = json.loads(subprocess.run(['go', 'mod', 'download', '-json', name], check=True, capture_output=True, cwd=work).stdout)
         return got['Dir'], got['Version'].lstrip('v')
-    subprocess.run(['apt-get', 'download', name], check=True, capture_output=True, cwd=work)
-    deb = max(f for f in os.listdir(work) if f.startswith(name + '_'))
-    out = os.path.join(work, name); subprocess.run(['dpkg-deb', '-x', os.path.join(work, deb), out], check=True)
-    return out, deb.split('_')[1].split('-')[0]
+    raise ValueError('its folder is to be given')
 
 def files(path):
     """(name, read) of the files of an archive or folder."""
@@ -225,7 +222,7 @@ def messages(what, path):
         ext = os.path.splitext(name)[1]
         if ext == '.py' and PY in what: how, binary = python, False
         elif ext in ('.h', '.hpp', '.cuh', '.cu', '.cpp', '.cc', '.go', '.rs', '.c', '.pyx', '.pxi') and C in what.replace(PY, ''): how, binary = native, False
-        elif LIB in what and re.search(r'(libtorch_(?:cpu|cuda|cuda_linalg|python)|libc10(?:_cuda)?|libbitsandbytes_cuda\d+|libtensorflow_framework|libonnxruntime|onnxruntime_providers\w*|libslurm\w*|libnccl|libctranslate2|image)\b.*\.(so|dylib|dll)|/s?bin/s[\w-]+$', name): how, binary = library, True
+        elif LIB in what and re.search(r'(libtorch_(?:cpu|cuda|cuda_linalg|python)|libc10(?:_cuda)?|libbitsandbytes_cuda\d+|libtensorflow_framework|libonnxruntime|onnxruntime_providers\w*|libslurm\w*|libnccl|libctranslate2|image)\b.*\.(so|dylib|dll)', name): how, binary = library, True
         elif what == SH and '/sbin/' in '/' + name: how, binary = shell, False
         else: continue
         raw = read()
