@@ -165,7 +165,7 @@ func Whole(src string) bool {
 }
 
 // blocks are the words that begin a statement with a block (those that are only words there).
-var blocks = strings.Fields("def class if elif else for while try except finally with async")
+const blocks = " def class if elif else for while try except finally with async "
 
 // indented reports whether statements stand as deep as the blocks that they are in, and what begins one says so.
 func indented(all []Token) bool {
@@ -182,7 +182,7 @@ func indented(all []Token) bool {
 			depths = depths[:len(depths)-1]
 		}
 		opens = last.Kind == 'o' && last.Text == ":"
-		if depths[len(depths)-1] != first.Indent || first.Kind == 'n' && slices.Contains(blocks, first.Text) &&
+		if depths[len(depths)-1] != first.Indent || first.Kind == 'n' && strings.Contains(blocks, " "+first.Text+" ") &&
 			!slices.ContainsFunc(statement, func(t Token) bool { return t.Text == ":" }) {
 			return false
 		}
