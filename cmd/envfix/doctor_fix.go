@@ -50,6 +50,8 @@ func (f doctorFlags) mend(ctx context.Context, r doctor.Report, patient *read.Ca
 	if err := consent(ctx, f.apply.yes, p, whole); err != nil {
 		return err
 	}
+	ctx, end := interruptible() // doctor alone changes nothing, and a signal simply ends it
+	defer end()
 	did, err := f.apply.perform(ctx, p, false)
 	if err != nil {
 		failed := fail.Of(err)
