@@ -1,3 +1,5 @@
+//go:build !js
+
 package installers
 
 import (
@@ -11,7 +13,6 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 )
 
 // amend plans an environment that is the one in use with a few packages more, or fewer:
@@ -111,18 +112,4 @@ func pinned(there *machine.Held) map[string]bool {
 	}
 	maps.DeleteFunc(out, func(name string, exact bool) bool { _, is := heldDist(there, name); return !is || !exact })
 	return out
-}
-
-// needs are those of some packages that are there, and all that they require.
-func needs(there *machine.Held, first []string) map[string]bool {
-	out := xslices.Reach(func(name string) []string {
-		d, _ := heldDist(there, name)
-		return pep508.Names(pep508.Read(d.Requires, ""))
-	}, first...)
-	maps.DeleteFunc(out, func(name string, _ bool) bool { _, is := heldDist(there, name); return !is })
-	return out
-}
-
-func heldDist(there *machine.Held, name string) (machine.HeldDist, bool) {
-	return xslices.Find(there.Dists, func(d machine.HeldDist) bool { return d.Name == name })
 }

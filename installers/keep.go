@@ -3,6 +3,7 @@ package installers
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -321,4 +322,18 @@ func saidElsewhere(warnings []string, c *plan.Keep) []string {
 		who, _, ok := strings.Cut(w, " is installed and ")
 		return ok && said[who]
 	})
+}
+
+// needs are those of some packages that are there, and all that they require.
+func needs(there *machine.Held, first []string) map[string]bool {
+	out := xslices.Reach(func(name string) []string {
+		d, _ := heldDist(there, name)
+		return pep508.Names(pep508.Read(d.Requires, ""))
+	}, first...)
+	maps.DeleteFunc(out, func(name string, _ bool) bool { _, is := heldDist(there, name); return !is })
+	return out
+}
+
+func heldDist(there *machine.Held, name string) (machine.HeldDist, bool) {
+	return xslices.Find(there.Dists, func(d machine.HeldDist) bool { return d.Name == name })
 }

@@ -13,3 +13,5 @@ func (poetry) steps(*builder) error { return errProject }
 func (project) leavesAll(*builder, int) string { return "" }
 
 func edit(*builder) {}
+
+func (*builder) amend(wheelTool) {} // the page has no environment in use
