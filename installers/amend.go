@@ -13,6 +13,7 @@ import (
 	"envfix/internal/plan"
 	"envfix/internal/say"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 )
 
 // amend plans an environment that is the one in use with a few packages more, or fewer:

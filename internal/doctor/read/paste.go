@@ -203,6 +203,7 @@ func (r *Reader) piece(raw string) {
 		r.wait = ""
 	}
 	l = english(l)
+	r.framed(l)
 	r.try(l, said, false)
 	if r.read <= wordy {
 		r.container(l, said)

@@ -44,11 +44,6 @@ func (r *Reader) clues() {
 
 // parts are where those of a clue stand; nil where one is not found, or one that must not be is.
 func (r *Reader) parts(first int, c *know.Clue) (said []Evidence) {
-	for j := range c.All {
-		if !r.worded(first + j) {
-			return nil
-		}
-	}
 	for j := range len(c.All) + len(c.None) {
 		s, found := r.part(first+j, j >= len(c.All))
 		if found != (j < len(c.All)) {
@@ -57,16 +52,6 @@ func (r *Reader) parts(first int, c *know.Clue) (said []Evidence) {
 		said = append(said, s)
 	}
 	return said[:len(c.All)]
-}
-
-// worded reports whether a line was kept that may hold a part of a clue.
-func (r *Reader) worded(n int) bool {
-	for test, end := r.pass.Part(n); test < end; test++ {
-		if len(r.words[test]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // part returns the first kept line that a part of a clue matches, of which a log says that nothing is wrong where quiet is so alone.

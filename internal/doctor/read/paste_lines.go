@@ -93,9 +93,6 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		return
 	}
 	r.whole = l
-	if !joined {
-		r.framed(l)
-	}
 	due, again := r.trials(l)
 	k := look{r: r, text: l, bare: l[len(placed().FindString(l)):], said: said, joined: joined, again: again, below: Quiet(l), vain: vain,
 		code: isSource(l) || framed().MatchString(r.prev) && (joined || strings.HasPrefix(l, " ") && !raised().MatchString(l))}
@@ -105,10 +102,14 @@ func (r *Reader) try(l string, said Evidence, joined bool) {
 		}
 		k.trial(&due[i])
 	}
-	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !k.code && !isStep(l) && !k.below && !(joined && r.heard(said.Line)) {
+	if !k.matched && !again && len(r.c.Printed) < maxPrinted && !isStep(l) && !k.mere() {
 		r.printed(k.form, k.bare, said)
 	}
 }
+
+// mere reports whether the line is no message: a statement, a log's below a warning, or two of
+// which one is told already.
+func (k *look) mere() bool { return k.code || k.below || k.joined && k.r.heard(k.said.Line) }
 
 // trial makes one trial on the line.
 func (k *look) trial(t *trial) {
