@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -41,8 +42,10 @@ type Explanation struct {
 // cause before those that are only its symptoms, then in the order of the text.
 func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 	r := read.NewReader(k)
-	var heard strings.Builder
-	if err := r.Read("", io.TeeReader(in, &limited{&heard})); err != nil {
+	b := bufio.NewReaderSize(in, maxHeard)
+	start, _ := b.Peek(maxHeard)
+	heard := string(start) // what is read next lies where it lay
+	if err := r.Read("", b); err != nil {
 		return Explanation{}, err
 	}
 	c := r.Case()
@@ -86,7 +89,7 @@ func Explain(k *know.Knowledge, in io.Reader) (Explanation, error) {
 		answer.Matches = found(k, xslices.Filter(report.Findings, sure))
 	}
 	if len(answer.Matches)+len(answer.Known) == 0 {
-		answer.Unknown = unknown(k, heard.String())
+		answer.Unknown = unknown(k, heard)
 	}
 	return answer, nil
 }

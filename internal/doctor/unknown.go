@@ -87,11 +87,3 @@ func similar(k *know.Knowledge, text string) []string {
 func wordsOf(line string) map[string]bool {
 	return xslices.Set(anyWord().FindAllString(strings.ToLower(line), -1), func(word string) string { return word })
 }
-
-// limited keeps the beginning of what is written to it.
-type limited struct{ to *strings.Builder }
-
-func (l *limited) Write(p []byte) (int, error) {
-	l.to.Write(p[:min(len(p), max(0, maxHeard-l.to.Len()))])
-	return len(p), nil
-}

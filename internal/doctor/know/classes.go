@@ -134,12 +134,8 @@ var alone = lazy.Regexp(`(?i)^(one of|any of|between|either) .{1,20}$| but | to$
 
 // cutOff reports whether a slot ended within what it names: in brackets, in quotes, in a list.
 func cutOff(value string) bool {
-	for _, pair := range []string{"()", "[]", "{}"} {
-		if strings.Count(value, pair[:1]) != strings.Count(value, pair[1:]) {
-			return true
-		}
-	}
-	return strings.Count(value, "`")%2+strings.Count(value, `"`)%2 > 0 || alone().MatchString(value)
+	odd := func(pair string) bool { return strings.Count(value, pair[:1]) != strings.Count(value, pair[1:]) }
+	return slices.ContainsFunc([]string{"()", "[]", "{}"}, odd) || strings.Count(value, "`")%2+strings.Count(value, `"`)%2 > 0 || alone().MatchString(value)
 }
 
 // classOfCode is the class that lists a name, and by which entry; the exact name before a

@@ -54,17 +54,12 @@ func ways(re *syntax.Regexp) (out []branch) {
 			if s.Op != syntax.OpAlternate {
 				continue
 			}
-			var all []branch
+			each := &syntax.Regexp{Op: syntax.OpAlternate}
 			for _, a := range s.Sub {
 				subs := append(append(append([]*syntax.Regexp{}, re.Sub[:i]...), a), re.Sub[i+1:]...)
-				w := ways(&syntax.Regexp{Op: syntax.OpConcat, Sub: flat(subs)})
-				if w == nil {
-					all = nil
-					break
-				}
-				all = append(all, w...)
+				each.Sub = append(each.Sub, &syntax.Regexp{Op: syntax.OpConcat, Sub: flat(subs)})
 			}
-			if all != nil && len(all) <= maxExact {
+			if all := ways(each); all != nil && len(all) <= maxExact {
 				return all
 			}
 		}

@@ -135,9 +135,9 @@ func (p *Pass) Candidates(line string) []int {
 	}
 	b := p.folded(line)
 	for i := 0; i+1 < len(b); i++ {
-		p.lookUp(pair(b[i], b[i+1]), b, i)
+		p.try(pair(b[i], b[i+1]), b, i)
 		if i+2 < len(b) {
-			p.lookUp(gram(b[i], b[i+1], b[i+2]), b, i)
+			p.try(gram(b[i], b[i+1], b[i+2]), b, i)
 		}
 	}
 	slices.Sort(p.due)
@@ -161,15 +161,9 @@ func (p *Pass) folded(line string) []byte {
 	return b
 }
 
-// lookUp tries the needles of a gram at a place of a line.
-func (p *Pass) lookUp(gram int, line []byte, i int) {
-	if at, end := p.index.start(gram), p.index.start(gram+1); at < end {
-		p.try(p.index.Needles[at:end], line, i)
-	}
-}
-
 // try looks at each needle of a gram at a place of a line.
-func (p *Pass) try(needles string, line []byte, i int) {
+func (p *Pass) try(gram int, line []byte, i int) {
+	needles := p.index.Needles[p.index.start(gram):p.index.start(gram+1)]
 	for len(needles) > needleHead {
 		test := int(needles[0]) | int(needles[1])<<8
 		end := needleHead + int(needles[6])

@@ -1,5 +1,7 @@
 package know
 
+import "slices"
+
 // A Severity is how bad a finding is.
 type Severity int
 
@@ -19,11 +21,9 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // Parse reads a severity by its word.
 func (s *Severity) Parse(text string) bool {
-	for i, t := range severities {
-		if t == text {
-			*s = Severity(i)
-			return true
-		}
+	at := slices.Index(severities, text)
+	if at >= 0 {
+		*s = Severity(at)
 	}
-	return false
+	return at >= 0
 }
