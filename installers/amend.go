@@ -69,9 +69,6 @@ func (b *builder) amend(tool wheelTool) {
 // restore adds the steps that bring packages again in the version that is there, each from the
 // index that its label names: what bears none came from the default one.
 func restore(b *builder, exe string) {
-	if len(b.t.Restores) > 0 {
-		b.tool.forget(b, exe, b.t.Repair.Fetch)
-	}
 	for left := b.t.Restores; len(left) > 0; {
 		index := ofLabel(left[0])
 		lines := xslices.Filter(left, func(line string) bool { return ofLabel(line) == index })

@@ -159,18 +159,23 @@ func TestBuiltAnew(t *testing.T) {
 	}{
 		{plan.Target{}, ""},
 		{plan.Target{Repair: &plan.Repair{Rebuild: true}}, "venv torch check verify switch"},
-		{plan.Target{Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch", "torch"}}}, "fetch-again venv torch check verify switch"},
+		{plan.Target{Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch", "torch"}}}, "venv torch check verify switch"},
 		{plan.Target{Manager: "pip", Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
 		{plan.Target{Offline: true, Repair: &plan.Repair{Rebuild: true, Fetch: []string{"torch"}}}, "venv torch check verify switch"},
 		{plan.Target{InPlace: true, Repair: &plan.Repair{Rebuild: true}}, "torch check verify"},
 	} {
 		var ids []string
+		again := false
 		p := must(t, h, resolver.Request{}, install(choice()), test.target)
 		for _, s := range p.Steps {
 			ids = append(ids, s.ID)
+			again = again || s.Run != nil && strings.Contains(strings.Join(s.Run.Argv, " "), " --refresh-package torch ")
 		}
 		if got := strings.Join(ids, " "); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test.target.Repair, got, test.want)
+		}
+		if want := test.target.Repair != nil && len(test.target.Repair.Fetch) > 0 && test.target.Manager == "" && !test.target.Offline; again != want {
+			t.Errorf("%+v: torch is fetched again: %v", test.target.Repair, again)
 		}
 		if test.target.InPlace && !strings.Contains(strings.Join(p.Steps[0].Run.Argv, " "), "--reinstall ") {
 			t.Errorf("in place: %v", p.Steps[0].Run.Argv)

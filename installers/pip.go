@@ -41,9 +41,6 @@ func (pip) create(b *builder, exe string) *plan.Run {
 	return &plan.Run{Argv: argv, Env: map[string]string{}}
 }
 
-// forget does nothing: pip keeps archives, not files.
-func (pip) forget(*builder, string, []string) {}
-
 func (p pip) begin(b *builder, _ string) []string { return p.program(b, b.python()) }
 
 func (p pip) install(b *builder, _ string, c call) []string {

@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/plan"
 	"envfix/internal/say"
+	"envfix/internal/xslices"
 )
 
 // uvBytes is what uv's own wheel takes to receive; on disk it is about three
@@ -16,7 +17,13 @@ const uvBytes = 39 << 20
 // uv installs wheels with uv, which brings its own Python where none fits.
 type uv struct{}
 
-func (u uv) steps(b *builder) error { b.venv(u); return nil }
+func (u uv) steps(b *builder) error {
+	if b.src.offline && b.t.Repair != nil && len(b.t.Repair.Fetch) > 0 {
+		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(xslices.Once(b.t.Repair.Fetch), ", "))
+	}
+	b.venv(u)
+	return nil
+}
 
 func (u uv) bring(b *builder) (string, bool) {
 	if t, ok := tool(b.h, "uv"); ok {
@@ -78,25 +85,18 @@ func (u uv) create(b *builder, exe string) *plan.Run {
 	return &plan.Run{Argv: u.command(b, exe, "venv", "--no-project", "--python", py, gen), Env: b.src.environment(u)}
 }
 
-// forget has uv forget what it keeps of packages whose files were written to in place.
-// uv installs by hard links where it can, so what it keeps are the same files
-// (docs.astral.sh/uv, link-mode).
-func (u uv) forget(b *builder, exe string, packages []string) {
-	names := slices.Compact(slices.Sorted(slices.Values(packages)))
-	if len(names) == 0 { // without names uv would forget all that it has
-		return
-	}
-	if b.src.offline {
-		b.warn("uv's cache may hold the same broken files of %s, and without a network they cannot be fetched again", strings.Join(names, ", "))
-		return
-	}
-	b.add(running("fetch-again", "have uv forget its copy of "+strings.Join(names, ", "),
-		"its files are those of the environment, by hard links, and broken as they are",
-		&plan.Run{Argv: append(u.command(b, exe, "cache", "clean"), names...), Env: b.src.environment(u)}))
-}
-
+// begin has uv fetch again what was written to in place: it installs by hard links where it can,
+// so that what it keeps are the same files (docs.astral.sh/uv, link-mode). `uv cache clean` drops
+// every version of a package, where this replaces the one that is installed.
 func (u uv) begin(b *builder, exe string) []string {
-	return u.command(b, exe, "pip", "install", "--python", b.python())
+	argv := u.command(b, exe, "pip", "install", "--python", b.python())
+	if b.t.Repair == nil || b.src.offline { // uv refuses both together
+		return argv
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(b.t.Repair.Fetch))) {
+		argv = append(argv, "--refresh-package", name)
+	}
+	return argv
 }
 
 func (uv) index(b *builder, index *string) []string {

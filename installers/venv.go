@@ -36,8 +36,6 @@ type wheelTool interface {
 	copies(b *builder, exe string) []string
 	// check compares the packages' requirements with what is there.
 	check(b *builder, exe string) []string
-	// forget clears what is kept of packages whose files are broken.
-	forget(b *builder, exe string, packages []string)
 	// remove begins a call that uninstalls.
 	remove(b *builder, exe string) []string
 	child() child
@@ -98,9 +96,6 @@ func (b *builder) environment(tool wheelTool) (exe string, ok bool) {
 	b.tool = tool
 	if exe, ok = tool.bring(b); !ok {
 		return "", false
-	}
-	if b.t.Repair != nil {
-		tool.forget(b, exe, b.t.Repair.Fetch)
 	}
 	if !b.t.InPlace || !b.inEnvironment("venv", "conda") {
 		run := tool.create(b, exe)
