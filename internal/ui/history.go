@@ -63,7 +63,7 @@ func History(h apply.History, look Style) string {
 	for _, ev := range h.Events {
 		note := eventNote(ev) + say.If(alike(h.Events, ev) > 1, ", "+ev.Gen) + say.With(" (at step ", ev.Step, ")")
 		lead := Clean(fmt.Sprintf("%s  %-8s  %-9s  ", strings.TrimSuffix(moment(ev.Time), " UTC"), ev.What, ev.State))
-		b.WriteString(trimmed(look.Hang(lead, Clean(note))))
+		b.WriteString(look.Hang(lead, Clean(note)))
 	}
 	if len(h.Generations) == 0 {
 		return b.String()
@@ -90,15 +90,6 @@ func alike(all []apply.Event, as apply.Event) int {
 		}
 	}
 	return n
-}
-
-// trimmed is a line or lines without blanks at their ends.
-func trimmed(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return b.String()
 }
 
 // moment is a time of the journal for people: 2026-11-21 10:20:30, UTC.
