@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,21 +86,15 @@ func (u *UVProject) pins(p *Profile, k *Packages, marker string) {
 // foremost is the group of a platform that a bare `uv sync` takes: with a GPU before
 // without, then the newest torch, then the lowest driver floor, then by name.
 func (l *Lock) foremost(groups []string) string {
-	best := slices.MaxFunc(groups, func(a, b string) int {
+	return slices.MaxFunc(groups, func(a, b string) int {
 		p, _ := l.Profile(a)
 		q, _ := l.Profile(b)
-		if c := boolean(p.Match.GPU != "none") - boolean(q.Match.GPU != "none"); c != 0 {
-			return c
-		}
-		if c := pythonVersion(p.Torch).Compare(pythonVersion(q.Torch)); c != 0 {
-			return c
-		}
-		if c := floorOf(q.Match.Driver).Compare(floorOf(p.Match.Driver)); c != 0 {
-			return c
-		}
-		return strings.Compare(b, a)
+		return cmp.Or(
+			boolean(p.Match.GPU != "none")-boolean(q.Match.GPU != "none"),
+			pythonVersion(p.Torch).Compare(pythonVersion(q.Torch)),
+			floorOf(q.Match.Driver).Compare(floorOf(p.Match.Driver)),
+			strings.Compare(b, a))
 	})
-	return best
 }
 
 // indexName is pytorch-cu126 for https://download.pytorch.org/whl/cu126, and for any
