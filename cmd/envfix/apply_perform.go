@@ -138,7 +138,7 @@ func sameSystem(p *plan.Plan, file string) error {
 
 // planInstead is this call of `envfix apply` as one of plan that writes a file.
 func planInstead() string {
-	args := lessFlags(sameWish(os.Args), "--allow-build", "--retries", "--stall")
+	args, _ := lessFlags(sameWish(os.Args), "--allow-build", "--retries", "--stall")
 	args = slices.DeleteFunc(args, func(a string) bool { return a == "--json" || a == "--made-elsewhere" })
 	return text.Command(slices.Concat([]string{"envfix", "plan"}, args, []string{"--out", "plan.json"})...)
 }

@@ -190,19 +190,20 @@ func sameWish(args []string) []string {
 // `envfix apply` takes them, which is the file that the plan was written to, or, of a
 // described machine, what does not describe it: there the machine is what it is.
 func nextArgs(args []string, p *plan.Plan) []string {
-	if len(p.Steps) == 0 {
-		return lessFlags(args, "--out")
-	}
-	if file := valueOf(args, "--out"); file != "" {
+	rest, file := lessFlags(args, "--out")
+	switch {
+	case len(p.Steps) == 0:
+		return rest
+	case file != "":
 		out := append([]string{file}, agreement(built(p))...)
-		if kernel := valueOf(args, "--kernel"); kernel != "" { // it is not of the plan
+		if _, kernel := lessFlags(args, "--kernel"); kernel != "" { // it is not of the plan
 			out = append(out, "--kernel", kernel)
 		}
 		return out
 	}
 	if p.Basis.Request.Described {
 		described := text.Each(describe.Fields(&describe.Machine{}), func(f describe.Flag) string { return "--" + f.Name })
-		args = lessFlags(args, append(described, "--facts")...)
+		args, _ = lessFlags(args, append(described, "--facts")...)
 	}
 	return whole(args, p)
 }
@@ -222,7 +223,8 @@ func whole(args []string, p *plan.Plan) []string {
 // run, as for an image or on a login node; nil where this machine could not.
 func hereArgs(args []string, p *plan.Plan) []string {
 	system, arch := machine.NormalPlatform(runtime.GOOS, runtime.GOARCH)
-	if at := p.Basis.Facts.Platform; !p.Basis.Request.Described || len(p.Steps) == 0 || at.OS != system || at.Arch != arch || valueOf(args, "--out") != "" {
+	_, file := lessFlags(args, "--out")
+	if at := p.Basis.Facts.Platform; !p.Basis.Request.Described || len(p.Steps) == 0 || at.OS != system || at.Arch != arch || file != "" {
 		return nil
 	}
 	if name := p.Target.Manager; slices.Contains(managers.Conda(), name) {
@@ -233,36 +235,22 @@ func hereArgs(args []string, p *plan.Plan) []string {
 	return whole(args, p)
 }
 
-// valueOf is the value of a flag, "" where it is not there.
-func valueOf(args []string, flag string) string {
-	for i, a := range args {
-		name, value, attached := strings.Cut(a, "=")
-		switch {
-		case name != flag:
-		case attached:
-			return value
-		case i+1 < len(args):
-			return args[i+1]
-		}
-	}
-	return ""
-}
-
-// lessFlags leaves out flags that take a value.
-func lessFlags(args []string, flags ...string) []string {
-	if args == nil {
-		return nil
-	}
-	out := []string{}
+// lessFlags leaves out flags that take a value; value is that of the first of them which has one.
+func lessFlags(args []string, flags ...string) (rest []string, value string) {
+	rest = args[:0:0] // none stay none, not nil
 	for i := 0; i < len(args); i++ {
-		name, _, attached := strings.Cut(args[i], "=")
-		if !slices.Contains(flags, name) {
-			out = append(out, args[i])
-		} else if !attached {
+		name, its, attached := strings.Cut(args[i], "=")
+		switch {
+		case !slices.Contains(flags, name):
+			rest = append(rest, args[i])
+			continue
+		case !attached && i+1 < len(args):
 			i++
+			its = args[i]
 		}
+		value = cmp.Or(value, its)
 	}
-	return out
+	return rest, value
 }
 
 // restOf is the command that asks again for what a plan was made for, of which it did the
