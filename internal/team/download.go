@@ -33,14 +33,7 @@ type fileFacts struct {
 	came      func(n int64)   // is told of bytes that are saved; nil: nobody listens
 	wrong     []matrix.Defect // files whose index is known to give a wrong hash
 	mu        sync.Mutex
-	known     map[string]*fileFact // by URL
-}
-
-type fileFact struct {
-	once   sync.Once
-	size   int64
-	sha256 string
-	err    error
+	known     map[string]func() (lock.Wheel, error) // by URL: its size and its hash, asked once
 }
 
 // newFileFacts reads from where is allowed and the mirrors say, with the credentials that uv uses, and reads whole the
@@ -56,7 +49,7 @@ func newFileFacts(m *matrix.Matrix, u uvTool, allowed reach.Allowed) *fileFacts 
 		mirror:    u.mirrors.There,
 		login:     newCredentials(u.tied, u.index, allowed),
 		wrong:     wrong,
-		known:     map[string]*fileFact{},
+		known:     map[string]func() (lock.Wheel, error){},
 	}
 }
 
@@ -118,24 +111,26 @@ func (f *fileFacts) wheel(ctx context.Context, w *lock.Wheel) error {
 		return nil
 	}
 	f.mu.Lock()
-	fact := f.known[w.URL]
-	if fact == nil {
-		fact = &fileFact{}
-		f.known[w.URL] = fact
+	ask := f.known[w.URL]
+	if ask == nil {
+		hashed, url := w.Hashes.SHA256 != "", w.URL
+		ask = sync.OnceValues(func() (of lock.Wheel, err error) {
+			if hashed {
+				of.Size, err = f.size(ctx, url)
+			} else {
+				of.Size, of.Hashes.SHA256, err = f.read(ctx, url)
+			}
+			return of, err
+		})
+		f.known[url] = ask
 	}
 	f.mu.Unlock()
-	fact.once.Do(func() {
-		if w.Hashes.SHA256 == "" {
-			fact.size, fact.sha256, fact.err = f.read(ctx, w.URL)
-		} else {
-			fact.size, fact.err = f.size(ctx, w.URL)
-		}
-	})
-	if fact.err != nil {
-		return fact.err
+	of, err := ask()
+	if err != nil {
+		return err
 	}
-	w.Size = fact.size
-	w.Hashes.SHA256 = cmp.Or(w.Hashes.SHA256, fact.sha256)
+	w.Size = of.Size
+	w.Hashes.SHA256 = cmp.Or(w.Hashes.SHA256, of.Hashes.SHA256)
 	return nil
 }
 
