@@ -104,7 +104,7 @@ func (w *wishes) apply(t *Team, ask Wish) error {
 			return err
 		}
 	}
-	for _, step := range []func(*pyproject.Edit, *Team, Wish) error{w.packages, w.drop, w.lists, w.targets, w.rest} {
+	for _, step := range []func(*pyproject.Edit, *Team, Wish) error{w.packages, w.lists, w.targets, w.rest} {
 		e.Table = w.table
 		if err := step(e, t, ask); err != nil {
 			if _, ok := errors.AsType[*fail.Error](err); ok {

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"envfix/internal/pep508"
 	"envfix/internal/pyproject"
 	"envfix/internal/say"
+	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
 
@@ -17,67 +19,57 @@ func named(list []string, name string) (string, bool) {
 	return xslices.Find(list, func(text string) bool { return pep508.AsksFor(text, name) })
 }
 
+// packages adds what a call asks for to the list of requirements, and takes out what it drops.
 func (w *wishes) packages(e *pyproject.Edit, t *Team, ask Wish) error {
+	asked := ask.Requirements
 	if ask.Upgrade {
-		return nil // then they are names
+		asked = nil // then they are names
 	}
-	for _, text := range ask.Requirements {
-		q, err := describe.Requirement(text)
+	for i, asks := range slices.Concat(asked, ask.Drop) {
+		q, err := describe.Requirement(asks)
 		if err != nil {
 			return err
-		}
-		if text, err = t.besideLock(q, t.Dir); err != nil {
-			return fail.Wrap(fail.Usage, err)
 		}
 		key, have, err := w.list(e)
 		if err != nil {
 			return err
 		}
 		was, there := named(have, q.Name)
-		if there && was == text {
+		now := []string{asks}
+		if now[0], err = t.besideLock(q, t.Dir); err != nil && i < len(asked) {
+			return fail.Wrap(fail.Usage, err)
+		}
+		switch {
+		case i >= len(asked) && !there:
+			return w.notAsked(t, q.Name, have)
+		case i >= len(asked):
+			now = nil
+			w.note("%s: %s is asked for no more", w.file, was)
+		case !there:
+			w.note("%s: added %s", w.file, now[0])
+		case was == now[0]:
 			continue
+		default:
+			w.note("%s: %s instead of %s", w.file, now[0], was)
 		}
-		if there {
-			if err := e.Drop(key, was); err != nil {
-				return err
-			}
-			w.note("%s: %s instead of %s", w.file, text, was)
-		} else {
-			w.note("%s: added %s", w.file, text)
-		}
-		if err := e.Add(key, text); err != nil {
+		if err := swap(e, key, was, now); err != nil {
 			return err
 		}
 		if !w.project {
-			w.Requirements = append(slices.DeleteFunc(slices.Clone(w.Requirements), func(s string) bool { return s == was }), text)
+			w.Requirements = append(slices.DeleteFunc(slices.Clone(w.Requirements), func(s string) bool { return s == was }), now...)
 		}
 	}
 	return nil
 }
 
-func (w *wishes) drop(e *pyproject.Edit, t *Team, ask Wish) error {
-	for _, text := range ask.Drop {
-		q, err := describe.Requirement(text)
-		if err != nil {
-			return err
-		}
-		key, have, err := w.list(e)
-		if err != nil {
-			return err
-		}
-		was, there := named(have, q.Name)
-		if !there {
-			return w.notAsked(t, q.Name, have)
-		}
+// swap takes one item out of the list at key, "" none, and puts others there.
+func swap(e *pyproject.Edit, key, was string, now []string) error {
+	if was != "" {
 		if err := e.Drop(key, was); err != nil {
 			return err
 		}
-		w.note("%s: %s is asked for no more", w.file, was)
-		if !w.project {
-			w.Requirements = slices.DeleteFunc(slices.Clone(w.Requirements), func(s string) bool { return s == was })
-		}
 	}
-	return nil
+	return errors.Join(text.Each(now, func(item string) error { return e.Add(key, item) })...)
 }
 
 // notAsked says who else asks for a package that is not in the list, or nobody.
