@@ -123,10 +123,8 @@ func (f *fileFacts) vouched(ctx context.Context, u uvTool, p lock.Profile, packa
 				continue
 			}
 			job := lock.Job{Requirements: []string{k.Name + "==" + k.Version}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform}
-			if answer, _, err := u.compile(ctx, job, filepath.Join(os.DevNull, "none")); err == nil {
-				if found, err := lock.ParseUV(answer, nil); err == nil {
-					f.said(found)
-				}
+			if found, err := u.packages(ctx, job); err == nil {
+				f.said(found)
 			}
 			if !f.allowed.File(f.mirror(w.URL)) {
 				return fail.New(fail.Integrity, fmt.Sprintf("a file of %s lies on %s, which the installer's default index does not name", k.Name, clean(w.Host())),

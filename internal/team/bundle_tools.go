@@ -23,15 +23,7 @@ func (t *Team) tools(ctx context.Context, u uvTool, profiles []lock.Profile, fac
 			continue
 		}
 		seen[platform] = true
-		answer, _, err := u.compile(
-			ctx,
-			lock.Job{Requirements: []string{"uv"}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform},
-			filepath.Join(os.DevNull, "none"),
-		)
-		if err != nil {
-			return nil, err
-		}
-		packages, err := lock.ParseUV(answer, nil)
+		packages, err := u.packages(ctx, lock.Job{Requirements: []string{"uv"}, Python: strings.TrimSuffix(p.Python, "t"), Platform: platform})
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package team
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,11 +96,7 @@ func (t *Team) mark(ctx context.Context, u uvTool, j lock.Job, all *lock.Package
 	u.upgrade = false
 	needs := func(requirements []string) ([]string, error) {
 		j.Requirements = requirements
-		answer, _, err := u.compile(ctx, j, filepath.Join(t.Dir, ".none"))
-		if err != nil {
-			return nil, err
-		}
-		some, err := lock.ParseUV(answer, nil)
+		some, err := u.packages(ctx, j)
 		return text.Each(some, func(k lock.Package) string { return k.Name }), err
 	}
 	requirements := j.Requirements

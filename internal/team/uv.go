@@ -34,7 +34,7 @@ type uvTool struct {
 
 // compile asks uv which packages a job needs, and returns its pylock text. The
 // job's pyproject.toml lies in a directory of its own for that long, beside the
-// present pylock file (where there is one), whose versions uv then keeps.
+// present pylock file (where there is one; "" none), whose versions uv then keeps.
 func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer []byte, notes []string, err error) {
 	j.Indexes = slices.Clone(j.Indexes) // the profile's own: it names no mirror
 	for i := range j.Indexes {
@@ -64,6 +64,15 @@ func (u uvTool) compile(ctx context.Context, j lock.Job, present string) (answer
 		}
 	}
 	return r.Left, notes, nil
+}
+
+// packages are those that a job needs, whatever is locked.
+func (u uvTool) packages(ctx context.Context, j lock.Job) ([]lock.Package, error) {
+	answer, _, err := u.compile(ctx, j, "")
+	if err != nil {
+		return nil, err
+	}
+	return lock.ParseUV(answer, nil)
 }
 
 // The files beside the pyproject.toml, which has no room for places, and of whose

@@ -3,7 +3,6 @@ package team
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -65,7 +64,7 @@ func (t *Team) yankedOf(ctx context.Context, u uvTool, p *lock.Profile, in lock.
 			j.Indexes = append(j.Indexes, lock.Index{Package: q.Name, URL: q.Index})
 		}
 	}
-	_, notes, err := u.compile(ctx, j, filepath.Join(t.Dir, ".none"))
+	_, notes, err := u.compile(ctx, j, "")
 	return slices.DeleteFunc(notes, func(s string) bool { return !yankedRelease().MatchString(s) }), err
 }
 
