@@ -57,6 +57,7 @@ type Reader struct {
 	prev  string // the line before, cleaned
 	whole string // the line that is read
 	frame frame  // of the traceback that is read
+	doc   document
 	asked int    // the line that last asked for the driver
 	wait  string // the variable that `echo` asked for, whose value is the next line
 	read  int64
@@ -84,7 +85,9 @@ func NewReader(k *know.Knowledge) *Reader {
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.file, r.line, r.prev, r.read, r.tried = name, 0, "", 0, map[string][]trial{}
 	b := bufio.NewReaderSize(io.LimitReader(in, maxPaste+1), 64<<10)
-	start, _ := b.Peek(4 << 10)
+	start, _ := b.Peek(documentStart)
+	r.doc = documentOf(string(start))
+	start = start[:min(len(start), 4<<10)]
 	switch {
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
 		return r.wide(b) // PowerShell writes what is redirected so
@@ -115,6 +118,9 @@ func (r *Reader) Read(name string, in io.Reader) error {
 		if err != nil {
 			return err
 		}
+	}
+	if r.doc.told {
+		r.note("this is a document: what its sentences speak of was left out, what its blocks of code show was read")
 	}
 	return nil
 }
@@ -192,7 +198,7 @@ func (r *Reader) take(line []byte) {
 
 func (r *Reader) piece(raw string) {
 	l := clean(raw)
-	if l == "" {
+	if r.doc.tells(l) || l == "" {
 		r.wait = ""
 		r.prev = ""
 		return
