@@ -247,6 +247,9 @@ var liveCases = []liveCase{
 	{"a Python whose own library is gone", func(c *read.Case) {
 		c.Files.Links = []machine.LinkFault{{By: "/opt/py/bin/python3.11", Library: "libpython3.11.so.1.0"}}
 	}, "PY044", []string{"libpython3.11.so.1.0", "does not start"}, false},
+	{"a Python whose loader is gone", func(c *read.Case) {
+		c.Files.Links = []machine.LinkFault{{By: "/opt/py/bin/python3.11", Library: "/gone/ld.so"}, {By: "/opt/py/libcudart.so.12", Library: "libcuda.so.1", Opened: true}}
+	}, "PY044", []string{"made for the loader /gone/ld.so", "does not start"}, false},
 	{"a Python that was built without libffi", func(c *read.Case) { c.Files.Unbuilt = []string{"_ctypes"} }, "PY044", []string{"_ctypes", "libffi-dev"}, false},
 	{"a .pth of another encoding", start(machine.StartUnread), "PY013", []string{"a.pth is not UTF-8"}, false},
 	{"a start that imports what is not there", start(machine.StartUnfound), "", nil, false},

@@ -204,6 +204,19 @@ func TestUnversioned(t *testing.T) {
 	}
 }
 
+// TestInterp: the loader that a program names is the first thing that it needs, by its place.
+func TestInterp(t *testing.T) {
+	for interp, missing := range map[string]int{"/lib/ld.so": 0, "/gone/ld.so": 1} {
+		files := torch()
+		d := files["/bin/python"]
+		d.Interp, files["/lib/ld.so"] = interp, testelf.Dynamic{SOName: "ld.so"}
+		files["/bin/python"] = d
+		if v, _ := start(t, tree(t, files)); len(v.Missing) != missing || missing == 1 && (v.Missing[0].Name != interp || v.Missing[0].By != v.Program) {
+			t.Errorf("%s: %+v", interp, v.Missing)
+		}
+	}
+}
+
 // TestPlainly: what a variable puts before the system's library is not what there is without it.
 func TestPlainly(t *testing.T) {
 	files := torch()

@@ -100,6 +100,7 @@ func (s *Files) Start(program string, opens func(*Object) []string) *View {
 	if v.Program = s.Read(program); v.Program != nil {
 		first, v.like = v.Program, v.Program
 		v.take(v.Program, program)
+		v.load(v.Program.Interp, v.Program, false) // the kernel starts that one (execve(2))
 	}
 	for i, entry := range slices.Concat(s.Preload, s.PreloadFile) {
 		via := say.Either(i >= len(s.Preload), ByPreloadFile, ByPreload)
@@ -169,7 +170,7 @@ func (v *View) follow(first int) {
 }
 
 func (v *View) load(name string, by *Object, opened bool) {
-	if v.byName[name] != nil || slices.ContainsFunc(v.Missing, func(m Missing) bool { return m.Name == name }) {
+	if name == "" || v.byName[name] != nil || slices.ContainsFunc(v.Missing, func(m Missing) bool { return m.Name == name }) {
 		return
 	}
 	o := v.Find(name, by)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"slices"
 )
 
 // The processors of libraries.
@@ -19,6 +20,7 @@ type Dynamic struct {
 	SOName         string
 	Needed         []string
 	RPath, RunPath string
+	Interp         string // PT_INTERP, of programs
 
 	Version [2]string // a library, and the set of symbols that is asked of it: "libc.so.6", "GLIBC_2.38"
 
@@ -67,7 +69,9 @@ func Library(m elf.Machine, d Dynamic) []byte {
 		asks = []uint32{1 | 1<<16, uint32(text(d.Version[0])), 16, 0, 0, 2 << 16, uint32(text(d.Version[1])), 0}
 	}
 	const header, program = 64, 56
-	at := uint64(header + 2*program)
+	interp := min(1, len(d.Interp))
+	interpAt := text(d.Interp)
+	at := uint64(header + (2+interp)*program)
 	dynamic := uint64(16 * (len(entries) + 6))
 	hashAt := at + dynamic
 	symbolsAt := (hashAt + uint64(4*len(hash)) + 7) &^ 7
@@ -80,12 +84,13 @@ func Library(m elf.Machine, d Dynamic) []byte {
 	add(elf.DT_VERNEED, asksAt*uint64(min(1, len(asks))))
 	entries = append(entries, elf.Dyn64{})
 	size := tableAt + uint64(len(table))
-	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(m), Version: 1, Phoff: header, Ehsize: header, Phentsize: program, Phnum: 2, Shentsize: 64}
+	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(m), Version: 1, Phoff: header, Ehsize: header, Phentsize: program, Phnum: uint16(2 + interp), Shentsize: 64}
 	copy(h.Ident[:], "\x7fELF\x02\x01\x01")
 	var b bytes.Buffer
 	for _, part := range []any{h,
 		elf.Prog64{Type: uint32(elf.PT_LOAD), Filesz: size, Memsz: size},
 		elf.Prog64{Type: uint32(elf.PT_DYNAMIC), Off: at, Vaddr: at, Filesz: dynamic, Memsz: dynamic},
+		slices.Repeat([]elf.Prog64{{Type: uint32(elf.PT_INTERP), Off: tableAt + interpAt, Filesz: uint64(len(d.Interp) + 1)}}, interp),
 		entries, hash, make([]byte, symbolsAt-hashAt-uint64(4*len(hash))), symbols, asks, table,
 	} {
 		// A bytes.Buffer takes everything, and all parts have a fixed size.
