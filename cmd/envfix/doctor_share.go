@@ -9,6 +9,7 @@ import (
 	"envfix/internal/doctor"
 	"envfix/internal/doctor/know"
 	"envfix/internal/doctor/read"
+	"envfix/internal/examine"
 	"envfix/internal/machine"
 	"envfix/internal/place"
 	"envfix/internal/plan"
@@ -75,6 +76,9 @@ func (f doctorFlags) writePage(ctx context.Context, r doctor.Report, patient *re
 // examined is what every command says of this machine and an environment: one examination,
 // of the environment that `python` runs here too, where that is another one.
 func (f doctorFlags) examined(ctx context.Context, patient *read.Case) doctor.Report {
+	if !patient.Pasted {
+		examine.Code(patient)
+	}
 	if patient.Pasted || f.pid > 0 || f.plan.machine.elsewhere() {
 		return doctor.Examine(know.Embedded(), patient)
 	}

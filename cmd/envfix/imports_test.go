@@ -80,12 +80,12 @@ var layers = map[string][]string{
 	"internal/nvmlchild/carried": {},
 	"cmd/envfix-nvml":            {"internal/nvmlchild"},
 	"cmd/envfix-sign":            {"internal/update", "matrix", "internal/version"},
-	"internal/propose":           {"*", "internal/index", "internal/team", "internal/system"},  // uv resolves a project
-	"internal/team":              {"*", "internal/reach", "internal/system"},                   // a team's files, uv and its index
-	"internal/maintain":          {"*", "internal/system", "internal/index"},                   // the data, kept true
-	"internal/ui":                {"*", "internal/apply", "internal/team"},                     // their data, shown
-	"internal/project":           {"*", "internal/system"},                                     // a project's files
-	"internal/examine":           {"*", "internal/probe", "internal/apply", "internal/system"}, // this machine, for doctor
+	"internal/propose":           {"*", "internal/index", "internal/team", "internal/system"},                    // uv resolves a project
+	"internal/team":              {"*", "internal/reach", "internal/system"},                                     // a team's files, uv and its index
+	"internal/maintain":          {"*", "internal/system", "internal/index"},                                     // the data, kept true
+	"internal/ui":                {"*", "internal/apply", "internal/team"},                                       // their data, shown
+	"internal/project":           {"*", "internal/system"},                                                       // a project's files
+	"internal/examine":           {"*", "internal/probe", "internal/index", "internal/apply", "internal/system"}, // this machine, for doctor
 	"internal/place":             {"installers", "internal/fail", "internal/machine", "internal/plan", "internal/ui", "internal/system"},
 	"internal/browser":           {"internal/describe", "internal/fail", "internal/machine", "internal/plan", "internal/project", "internal/system"},
 	"internal/bring":             {"internal/index", "internal/machine", "internal/plan", "internal/probe", "internal/reach", "internal/system", "internal/team", "internal/version"},

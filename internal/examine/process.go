@@ -87,6 +87,7 @@ func Environments(ctx context.Context, o probe.Options, by read.Case) doctor.Env
 			patient.Files, patient.Matrix, patient.Devices, patient.Standing = seen.Files, by.Matrix, by.Devices, by.Standing
 			var report doctor.Report
 			if seen.Torch != nil || seen.Machine.Has("torch") != nil {
+				Code(patient)
 				report = doctor.Examine(know.Embedded(), patient)
 			}
 			told.Environments[i] = doctor.EnvironmentOf(seen.Place, patient, seen.Torch, report)

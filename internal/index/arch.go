@@ -1,6 +1,7 @@
 package index
 
 import (
+	"io"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -43,6 +44,26 @@ func (s *soScan) feed(p []byte) error {
 var archTexts = lazy.Regexp(`sm_\d{2,3}[af]?(?: (?:sm|compute)_\d{2,3}[af]?)+\x00`)
 
 func findArchList(b []byte) string { return strings.TrimSuffix(string(archTexts().Find(b)), "\x00") }
+
+// oneArch is the text of a build for one architecture.
+var oneArch = lazy.Regexp(`sm_\d{2,3}[af]?\x00`)
+
+// ArchList is the list of GPUs in the bytes of libtorch_python.so, of one GPU too; "" none is found.
+func ArchList(r io.Reader) string {
+	s, one, block := &soScan{}, "", make([]byte, 1<<20)
+	for {
+		n, err := r.Read(block)
+		if s.feed(block[:n]) != nil {
+			return s.list
+		}
+		if found := oneArch().Find(s.buf); found != nil {
+			one = string(found[:len(found)-1])
+		}
+		if err != nil {
+			return one
+		}
+	}
+}
 
 // glibcNeeded is the name of a symbol version that a shared object asks for.
 var glibcNeeded = lazy.Regexp(`\x00GLIBC_([0-9.]+)`)
