@@ -293,7 +293,7 @@ func sixteen(t testing.TB) (w *watcher, pages string) {
 	}
 	dir := t.TempDir()
 	data := make([]byte, pageSize)
-	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x31})
+	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x32})
 	w = newWatcher(os.Getpid(), false, nil, nil)
 	for i := range 15 {
 		p := *w.procs[os.Getpid()]
@@ -371,7 +371,7 @@ func BenchmarkLook(b *testing.B) {
 func BenchmarkPage(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "p1.page")
 	data := make([]byte, pageSize)
-	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x31})
+	copy(data, []byte{0x45, 0x4E, 0x56, 0x46, 0x49, 0x58, 0x32})
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 // The words of a probe's page; _envfix_probe.py has the same list.
 const (
 	wMagic = iota
-	wPID
 	wPhase
 	wSince
 	wBatches
@@ -21,10 +20,6 @@ const (
 	wLast
 	wLastLoad
 	wEdge
-	wAMP
-	wCopy
-	wSync
-	wBurst
 	wErr
 	wLoadCPU
 	wLoadSeen
@@ -35,15 +30,13 @@ const (
 	wWarmAt
 	wWarmLoad
 	wOOMs
-	wCPUCopy
-	wCPUSync
 	wUnit
 	wRetries
 
 	loadHist = 64
 	stepHist = 128
 	pageSize = 4096
-	magic    = 0x31584946564E45
+	magic    = 0x32584946564E45
 
 	inLoader = 1 // phases
 	inFirst  = 2

@@ -6,8 +6,8 @@ import atexit, contextlib, json, linecache, mmap, os, sys, time
 from _thread import get_ident, get_native_id
 now, cpu = time.monotonic_ns, time.thread_time_ns
 # The page's words (u64), which the observer reads while the job runs; page.go has the same list.
-(MAGIC, PID, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, AMP, COPY, SYNC, BURST, ERR, LOAD_CPU,
- LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, CPU_COPY, CPU_SYNC, UNIT, RETRIES) = range(28)
+(MAGIC, PHASE, SINCE, BATCHES, LOAD, STEPS, LAST, LAST_LOAD, EDGE, ERR, LOAD_CPU,
+ LOAD_SEEN, EPOCHS, LOAD_MAX, FIRST, WARM, WARM_AT, WARM_LOAD, OOMS, UNIT, RETRIES) = range(21)
 USER, IN_LOADER, IN_FIRST, LOAD_HIST, STEP_HIST = 0, 1, 2, 64, 128  # phases; where counts by the bit length of nanoseconds begin
 BATCH, BACKWARD, OPTIMIZER = 1, 2, 3  # what counts as a step: the optimizer's, without one each backward pass, without that each batch
 LIBRARY = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
@@ -33,7 +33,7 @@ def page():
         if f.write(bytes(4096)) != 4096:  # written, not truncated: a store into a hole of a full disk would kill the job
             raise OSError("no room for the page")
         C = memoryview(mmap.mmap(f.fileno(), 4096)).cast("Q")
-    C[MAGIC], C[PID] = 0x31584946564E45, os.getpid()
+    C[MAGIC] = 0x32584946564E45
 
 def after_fork():  # a child must not write into its parent's page, nor keep the burst's hooks
     global C
