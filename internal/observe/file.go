@@ -48,36 +48,31 @@ func Encode(t *verdict.Trace) ([]byte, error) {
 }
 
 // Load reads a recording.
-func Load(path string) (*verdict.Trace, error) {
-	data, err := read(path)
-	if err != nil {
-		return nil, err
-	}
-	t, err := Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
+func Load(path string) (*verdict.Trace, error) { return read(path, Decode) }
 
-func read(path string) ([]byte, error) {
+func read[T any](path string, decode func([]byte) (T, error)) (out T, err error) {
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !strings.HasPrefix(path, "/dev/") {
-		return nil, fmt.Errorf("%s is a pipe, not a file", path) // whose writer may never come
+		return out, fmt.Errorf("%s is a pipe, not a file", path) // whose writer may never come
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 64<<20))
+	data, err := io.ReadAll(io.LimitReader(f, 64<<20))
+	if err != nil {
+		return out, err
+	}
+	if out, err = decode(data); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return out, err
 }
 
 // LoadReport reads what --report wrote, or judges what --save wrote.
-func LoadReport(path string) (r verdict.Report, err error) {
-	data, err := read(path)
-	if err != nil {
-		return r, err
-	}
+func LoadReport(path string) (verdict.Report, error) { return read(path, decodeReport) }
+
+func decodeReport(data []byte) (r verdict.Report, err error) {
 	var of struct {
 		Verdict string          `json:"verdict"`
 		Frames  json.RawMessage `json:"frames"`
@@ -86,16 +81,13 @@ func LoadReport(path string) (r verdict.Report, err error) {
 		if err = json.Unmarshal(data, &r); err == nil && r.Format > verdict.Format {
 			err = fmt.Errorf("written by a newer envfix (format %d)", r.Format)
 		}
-	} else {
-		var t *verdict.Trace
-		if t, err = Decode(data); err == nil {
-			r = verdict.Judge(t)
-		}
+		return r, err
 	}
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", path, err)
+	t, err := Decode(data)
+	if err == nil {
+		r = verdict.Judge(t)
 	}
-	return r, nil
+	return r, err
 }
 
 // Decode reads what Encode wrote. Text in it is outside text and is cleaned; what a
