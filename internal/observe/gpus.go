@@ -62,12 +62,11 @@ func (g *gpuLane) take(l nvmlchild.SampleLine, ours func(pid int) bool, f *verdi
 	}
 	if len(l.Readings) == len(g.gpus) && len(l.Readings) > 0 {
 		g.latest = l.Readings
-		for len(f.GPUs) < len(g.gpus) {
-			f.GPUs = append(f.GPUs, verdict.GPUFrame{})
-		}
+		var one verdict.Frame
 		for i, r := range l.Readings {
-			f.GPUs[i] = f.GPUs[i].Plus(g.sample(i, r, ours).Frame(g.gpus[i]))
+			one.GPUs = append(one.GPUs, g.sample(i, r, ours).Frame(g.gpus[i]))
 		}
+		f.GPUs = f.Plus(one).GPUs
 	}
 }
 

@@ -78,15 +78,6 @@ func measured(r Report, key string) num {
 // idleHours estimates for how long the job's GPUs did nothing, in hours of one GPU:
 // the share of the time without a kernel, over the whole run.
 func (f *facts) idleHours() *float64 {
-	total, known := 0.0, false
-	for i := range f.t.GPUs {
-		if idle := f.whole[i].idle(); idle.ok && (slices.Contains(f.used, i) || len(f.used) == 0) {
-			total, known = total+idle.v*f.t.Seconds/3600, true
-		}
-	}
-	if !known {
-		return nil
-	}
-	total = round(total)
-	return &total
+	idle, n := f.total(f.whole, sum.idle)
+	return num{idle * f.t.Seconds / 3600, n > 0}.ptr()
 }

@@ -200,20 +200,22 @@ func (f *facts) touchedGPU() bool {
 
 // mean averages a measurement over the used GPUs, or over all where none was
 // used; unknown where none of them has it.
-func (f *facts) mean(of func(sum) num) num {
+func (f *facts) mean(of func(sum) num) num { return ratio(f.total(f.gpus, of)) }
+
+// total adds a measurement up over the same GPUs, and counts those that have it.
+func (f *facts) total(gpus []sum, of func(sum) num) (total float64, n int) {
 	pick := f.used
 	if len(pick) == 0 {
 		for i := range f.t.GPUs {
 			pick = append(pick, i)
 		}
 	}
-	total, n := 0.0, 0
 	for _, i := range pick {
-		if v := of(f.gpus[i]); v.ok {
+		if v := of(gpus[i]); v.ok {
 			total, n = total+v.v, n+1
 		}
 	}
-	return ratio(total, n)
+	return total, n
 }
 
 // waits reports whether the GPU idles for much of the time. Without a GPU, or

@@ -38,10 +38,8 @@ func (f *facts) slowed(of func(GPUFrame) int) (gpu int, part, clock float64, ok 
 }
 
 func (f *facts) clockWords(i int, clock float64) string {
-	if c := f.t.GPUs[i].Clock; c > 0 {
-		return fmt.Sprintf("clock %.0f of %d MHz", clock*float64(c), c)
-	}
-	return fmt.Sprintf("clock at %s", pct(clock))
+	c := f.t.GPUs[i].Clock // it is known, or no sample is an active one
+	return fmt.Sprintf("clock %.0f of %d MHz", clock*float64(c), c)
 }
 
 // thermal: the GPU slows down to cool.

@@ -4,7 +4,11 @@
 // Report, so a recording can be judged again anywhere.
 package verdict
 
-import "envfix/internal/machine"
+import (
+	"slices"
+
+	"envfix/internal/machine"
+)
 
 // Format is the number of the trace's and the report's JSON form.
 const Format = 1
@@ -150,15 +154,9 @@ func (a GPUFrame) Plus(b GPUFrame) GPUFrame {
 func (a Frame) Plus(b Frame) Frame {
 	out := Frame{At: a.At, Span: a.Span + b.Span, CPU: a.CPU + b.CPU, RSS: max(a.RSS, b.RSS),
 		Steps: max(a.Steps, b.Steps), Load: a.Load + b.Load}
-	for i := range max(len(a.GPUs), len(b.GPUs)) {
-		var x, y GPUFrame
-		if i < len(a.GPUs) {
-			x = a.GPUs[i]
-		}
-		if i < len(b.GPUs) {
-			y = b.GPUs[i]
-		}
-		out.GPUs = append(out.GPUs, x.Plus(y))
+	out.GPUs = append(slices.Clone(a.GPUs), make([]GPUFrame, max(0, len(b.GPUs)-len(a.GPUs)))...)
+	for i, g := range b.GPUs {
+		out.GPUs[i] = out.GPUs[i].Plus(g)
 	}
 	return out
 }
