@@ -101,6 +101,9 @@ func TestShellPython(t *testing.T) {
 			list += root + dir + ":"
 		}
 		h := sysroot.New(sysroot.Options{OS: "linux", Env: []string{"VIRTUAL_ENV=" + root + "/v", "PATH=" + list}})
+		if got := shellPython(h, root+"/other"); len(got) > 0 {
+			t.Errorf("%s: of one that no variable calls active: %q", first, got)
+		}
 		if got := slices.ContainsFunc(notes(h, root+"/v"), func(n string) bool { return strings.HasPrefix(n, machine.ShellPython) }); got != want {
 			t.Errorf("%s: %v", first, got)
 		}

@@ -69,6 +69,17 @@ func TestFaultOfPrograms(t *testing.T) {
 	}
 }
 
+// TestFaultOfClosed: a pyvenv.cfg that is there and cannot be read ends Python; where there is none, nothing is wrong with it.
+func TestFaultOfClosed(t *testing.T) {
+	for file, want := range map[string]string{"v/pyvenv.cfg/x": machine.PythonMute, "v/x": ""} {
+		root := testenv.Tree(t, map[string]string{"v/bin/python": "x", file: ""})
+		h := sysroot.New(sysroot.Options{Root: root, OS: "linux"})
+		if got := (Env{Dir: "/v"}).Fault(h, ""); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
 // TestFaultOfConda: an environment that conda was asked for without a Python has none.
 func TestFaultOfConda(t *testing.T) {
 	root := testenv.Tree(t, map[string]string{"v/bin/python3": "x", "w/bin/x": ""})
