@@ -23,7 +23,8 @@ type Module struct {
 	Distributions []string // that bring it, the likeliest first; none: not known
 	At            string   // the first file that imports it
 	Use           Use
-	Parts         []string // what of it files import at their beginning, each by its whole name
+	Parts         []string // what of it is imported, on no side of an if alone, each by its whole name
+	Begins        []string // those that files import at their beginning
 }
 
 // A Use says for what a module is imported, the weightiest last.
@@ -157,8 +158,11 @@ func (s *sources) read(fsys fs.FS, name string, aside bool) {
 			m = &Module{Name: module, Distributions: brought, At: name, Use: use}
 			s.found[module] = m
 		}
-		if use == Needed && !i.Inner && i.Module != module {
+		if use == Needed && !i.Branch && i.Module != module {
 			m.Parts = xslices.Add(m.Parts, i.Module)
+			if !i.Inner {
+				m.Begins = xslices.Add(m.Begins, i.Module)
+			}
 		}
 	}
 }

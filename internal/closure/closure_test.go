@@ -69,7 +69,10 @@ func TestParts(t *testing.T) {
 		t.Error(got)
 	}
 	fsys["main.py"] = file("import torch, torch.nn as nn\nif nn.old:\n    from torch.old import x\nif nn.new: from torch.new import x\ndef later():\n    import torch.later\n")
-	if got := fmt.Sprint(Of(fsys, nothing)[0].Parts); got != "[torch.nn]" {
+	if got := fmt.Sprint(Of(fsys, nothing)[0].Begins); got != "[torch.nn]" {
 		t.Error("a file begins without what stands in a block:", got)
+	}
+	if got := fmt.Sprint(Of(fsys, nothing)[0].Parts); got != "[torch.nn torch.later]" {
+		t.Error("a function needs what it imports, and the other side of an if does without:", got)
 	}
 }

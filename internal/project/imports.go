@@ -46,7 +46,7 @@ func (w *Wish) imports(dir, followed string, s *speech, t *plan.Target) {
 		w.Parts = append(w.Parts, m.Parts...)
 		by, named := bringer(m, asked)
 		t.Imported = append(t.Imported, plan.Imported{Module: m.Name, Package: by, Optional: m.Use == closure.Guarded,
-			Aside: m.Use == closure.Aside, At: m.At, Parts: m.Parts[:min(len(m.Parts), mostParts)]})
+			Aside: m.Use == closure.Aside, At: m.At, Parts: m.Begins[:min(len(m.Begins), mostParts)]})
 		if named {
 			continue
 		}

@@ -35,7 +35,7 @@ type Wish struct {
 
 	documented []pep508.Requirement // what a line of the project's documents installs
 	Undeclared []undeclared         // what its sources import, and nothing that is followed asks for
-	Parts      []string             // the modules that they import at their beginning, by their whole names
+	Parts      []string             // the modules that they import in any case, by their whole names
 }
 
 // TakeNames takes the names that only a file says as they are written, or, where it is known

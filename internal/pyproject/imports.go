@@ -10,11 +10,18 @@ import (
 
 // An Import is a module that a Python file imports by its whole name, such as
 // google.protobuf.message. Guarded: it does without, where it is not there. Inner: in a block,
-// which need not be entered.
+// which need not be entered. Branch: in one of an if, whose other side may do without.
 type Import struct {
 	Module  string
 	Guarded bool
 	Inner   bool
+	Branch  bool
+}
+
+// A block says of what is imported in it what an [Import] says.
+type block struct {
+	indent          int
+	guarded, branch bool
 }
 
 // Imports are the modules that a Python file imports, its own package's relative ones
@@ -22,20 +29,25 @@ type Import struct {
 func Imports(content []byte) (out []Import) {
 	tokens, _ := pylex.Tokens(string(text.UTF8(content)))
 	all := span(tokens)
-	var guards []int // the indents of the blocks around a statement which do without what they import
+	around := []block{{indent: -1}}
 	for i := range all {
 		begins := i == 0 || all[i-1].Kind == 'e'
 		if !begins && !all.is(i-1, ":") || all[i].Kind == 'e' {
 			continue
 		}
 		s := all[i : i+slices.IndexFunc(all[i:], func(t token) bool { return t.Kind == 'e' })]
-		for begins && len(guards) > 0 && s[0].Indent <= guards[len(guards)-1] {
-			guards = guards[:len(guards)-1]
+		for begins && s[0].Indent <= around[len(around)-1].indent {
+			around = around[:len(around)-1]
 		}
-		if s.is(0, "except") || s.is(0, "try") && !all[i:].raises() || s.is(0, "if") && slices.ContainsFunc(s, func(t token) bool { return t.Text == "TYPE_CHECKING" }) {
-			guards = append(guards, s[0].Indent)
+		has := func(word string) bool { return slices.ContainsFunc(s, func(t token) bool { return t.Text == word }) }
+		in := around[len(around)-1]
+		in.guarded = in.guarded || s.is(0, "except") || s.is(0, "try") && !all[i:].raises() || s.is(0, "if") && has("TYPE_CHECKING")
+		in.branch = in.branch || (s.is(0, "if") || s.is(0, "elif") || s.is(0, "else") || s.is(0, "case")) && !has("__name__")
+		if in != around[len(around)-1] {
+			in.indent = s[0].Indent
+			around = append(around, in)
 		}
-		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, len(guards) > 0, !begins || s[0].Indent > 0} })...)
+		out = append(out, text.Each(s.imported(), func(m string) Import { return Import{m, in.guarded, !begins || s[0].Indent > 0, in.branch} })...)
 	}
 	return out
 }
