@@ -47,7 +47,7 @@ func (e *exam) already(way string) string {
 // moot reports whether the text says that it was done, or that it is that build.
 func moot(c *read.Case, way string) bool {
 	m := installsAny().FindStringSubmatch(way)
-	return m != nil && slices.ContainsFunc(c.Did.Ran, func(l string) bool { return strings.Contains(plain(l), plain(m[1])) }) ||
+	return m != nil && slices.ContainsFunc(c.Did.Ran, func(l string) bool { return strings.HasSuffix(" "+plain(l), " "+plain(m[1])) }) ||
 		strings.Contains(way, "Visual C++ Redistributable") && !c.Did.Redistributable.IsZero() && !strings.Contains(way, "newest") ||
 		c.Torch.Label == "xpu" && strings.Contains(way, "/whl/xpu") || way == "reboot" && !c.Did.Rebooted.IsZero()
 }

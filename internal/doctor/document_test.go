@@ -44,3 +44,34 @@ func TestDocument(t *testing.T) {
 		t.Errorf("it is not said what was left out: %q", notes)
 	}
 }
+
+// Whose sentence it is, and which code it names, decides what is said.
+func TestNamedRight(t *testing.T) {
+	for _, c := range []struct{ name, text, says, never string }{
+		{"a library of Linux that another package looks for", "Windows 11\nTraceback (most recent call last):\n  File \"C:\\env\\Lib\\site-packages\\decord\\base.py\", line 10, in load\n" +
+			"    raise OSError(x)\nOSError: libcuda.so not found", "decord", "bitsandbytes"},
+		{"nvJitLink of another major", "torch 2.12.0+cu130\nnvidia-nvjitlink-cu12==12.8.93\nImportError: libcusparse.so.12: undefined symbol: __nvJitLinkComplete_13_1, version libnvJitLink.so.13",
+			"", "package nvidia-nvjitlink-cu13 is older"},
+		{"a lost Intel GPU", "RuntimeError: Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)", "hung or was reset", "whl/xpu"},
+		{"a call that Intel's GPU does not take", "RuntimeError: Native API failed. Native API returns: 45 (UR_RESULT_ERROR_INVALID_ARGUMENT)", "a fault in the program", "whl/xpu"},
+		{"an Intel GPU that does not start", "RuntimeError: Native API failed. Native API returns: 45 (UR_RESULT_ERROR_UNINITIALIZED)", "driver", "a fault in the program"},
+		{"a build that is not for ROCm", "I have torch, not for ROCm\nRuntimeError: Found no NVIDIA driver on your system.", "driver", "ROCm build was asked for"},
+		{"a variable beside other trouble", "bitsandbytes 0.45.0, BNB_CUDA_VERSION=124\nRuntimeError: CUDA error: out of memory", "memory", "BNB_CUDA_VERSION=124 has"},
+	} {
+		x, err := Explain(knowledge(t), strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := examine(t, c.text)
+		all := ""
+		for _, m := range append(x.Matches, x.Known...) {
+			all += m.Text + strings.Join(m.Fix, "\n") + "\n"
+		}
+		for _, f := range r.Findings {
+			all += f.Text + strings.Join(f.Fix, "\n") + "\n"
+		}
+		if !strings.Contains(all, c.says) || strings.Contains(all, c.never) {
+			t.Errorf("%s: %s", c.name, all)
+		}
+	}
+}

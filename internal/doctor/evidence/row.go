@@ -219,8 +219,8 @@ func known(facts []any) []any {
 // facts are what is read under a name: a field of the evidence by its way (of a list those of
 // each item), or of the item, what is read out of several, or a text.
 func (r *row) facts(name string, of []string) []any {
-	if text, own := strings.CutPrefix(name, `"`); own {
-		return []any{Fact("%s", r.filled(strings.TrimSuffix(text, `"`)))}
+	if quote, own := strings.CutPrefix(name, `"`); own {
+		return []any{Fact("%s", r.filled(strings.TrimSuffix(quote, `"`)))}
 	}
 	if field, own := strings.CutPrefix(name, "."); own {
 		return fields(reflect.ValueOf(r.item), strings.Split(field, "."))
@@ -229,7 +229,7 @@ func (r *row) facts(name string, of []string) []any {
 		return []any{r.shaped(name, of[0], of[1:])}
 	}
 	if read := named[name]; read != nil {
-		return fields(reflect.ValueOf(read(r, of)), nil)
+		return fields(reflect.ValueOf(read(r, text.Each(of, r.filled))), nil)
 	}
 	if strings.Contains(name, "{") {
 		name = r.filled(name)
@@ -282,6 +282,9 @@ var slot = lazy.Regexp(`\{((?:[A-Z]\w*)?\.[\w.]+(?:\{\d\})?|\d|item|torch-named|
 
 // filled puts facts into a text: of a list the first.
 func (r *row) filled(template string) string {
+	if !strings.Contains(template, "{") {
+		return template
+	}
 	parts := strings.Split(template, "`")
 	for i, part := range parts {
 		parts[i] = slot().ReplaceAllStringFunc(part, func(s string) string {
