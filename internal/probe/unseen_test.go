@@ -67,6 +67,20 @@ func TestHiddenWithin(t *testing.T) {
 	}
 }
 
+// TestCutAtALine: a RECORD that ends with a whole line, before the last of the packages that it is of.
+func TestCutAtALine(t *testing.T) {
+	const info = "s/torch-2.9.1.dist-info/"
+	for lines, want := range map[string]string{"torch/a.py,,\ntorchgen/b.py,,\n": "", "torch/a.py,,\n": "cut off"} {
+		h := sysroot.New(sysroot.Options{OS: "linux", Root: testenv.Tree(t, map[string]string{
+			"s/torch/a.py": "x", "s/torchgen/b.py": "x", info + "METADATA": "Name: torch\nVersion: 2.9.1\n\n", info + "INSTALLER": "uv",
+			info + "top_level.txt": "absent\ntorch\ntorchgen\n", info + "RECORD": "torch-2.9.1.dist-info/RECORD,,\n" + lines,
+		})})
+		if got := packages.Files(h, []string{"/s"}, python.Env{}); len(got) != 1 || got[0].Record != want {
+			t.Errorf("%q: %+v", lines, got)
+		}
+	}
+}
+
 // TestWrittenSince: a file of Python's library that was written to after its Python came is whole, or it is lost.
 func TestWrittenSince(t *testing.T) {
 	for code, want := range map[string][2]int{"def f():\n    return 1\n": {0, 1}, "def f(": {1, 0}, "def f": {1, 0}, "x = 1\n\x00": {1, 0}, "": {1, 0}} {

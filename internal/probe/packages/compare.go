@@ -57,7 +57,7 @@ func (c *comparison) hidden(tag string) {
 	for dir, names := range c.dirs {
 		for name := range names {
 			stem, ext, code := strings.Cut(name, ".")
-			if !names[stem+".py"] || code && ext != "so" && ext != "abi3.so" && !(strings.HasPrefix(ext, tag+"-") && strings.HasSuffix(ext, ".so")) {
+			if code && ext != "so" && ext != "abi3.so" && !(strings.HasPrefix(ext, tag+"-") && strings.HasSuffix(ext, ".so")) || !names[stem+".py"] {
 				continue
 			}
 			first := dir + name + say.If(!code, "/__init__.py")

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"bytes"
 	"cmp"
 	"path"
 	"runtime"
@@ -129,7 +130,9 @@ func checkRecord(h *sysroot.Host, d *machine.DistFiles, info, tag string) {
 	c.youngLibraries()
 	c.byteCode(tag)
 	c.hidden(tag)
-	if !itself && byPip { // it lists itself, by its specification
+	unlisted := func(top string) bool { return h.IsDir(c.site+top) && !bytes.Contains(data, []byte("\n"+top+"/")) }
+	// It lists itself, by its specification, and something of each top-level package: lines are sorted, and the end may be lost.
+	if byPip && (!itself || slices.ContainsFunc(strings.Fields(h.Text(info+"/top_level.txt")), unlisted)) {
 		d.Record = "cut off"
 	}
 	d.Missing = xslices.First(d.Missing, isLibrary)

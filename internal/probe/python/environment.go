@@ -3,7 +3,6 @@ package python
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -189,7 +188,9 @@ func sitesOf(h *sysroot.Host, prefix, minor string) (out []string) {
 // and what interrupted installations left there.
 func Infos(h *sysroot.Host, sites []string, ends ...string) (infos, left []string) {
 	for _, site := range sites {
-		for _, name := range slices.Sorted(maps.Keys(xslices.Set(entries(h, site), func(file string) string { first, _, _ := strings.Cut(file, "/"); return first }))) {
+		names := text.Each(entries(h, site), func(file string) string { first, _, _ := strings.Cut(file, "/"); return first })
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			switch {
 			case strings.HasPrefix(name, "~"):
 				left = append(left, site+"/"+name)
