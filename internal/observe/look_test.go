@@ -67,6 +67,9 @@ def forward(): tensors(told)
 forward()  # whose caller is no module, as a layer that trains itself
 library("torch.distributions.categorical", "def sample(f): f()")["sample"](told)
 library("json.encoder", "def iterencode(f): f()")["iterencode"](told)
+select, run = library("selectors", "def select(f): f()")["select"], library("subprocess", "def run(f, g): f(g)")["run"]
+def load_batch(): run(select, told)
+run(select, told); load_batch()  # a program that was started brings an input where the job says so
 made = {}
 exec("def sent(f): f()", made)  # as libraries make proxies and data classes
 def loop(): made["sent"](lambda: print(K.spot(stack(), False)[3]))
@@ -76,7 +79,7 @@ def stack():
     return out[1:]
 loop()
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nforward\nlogging\nloop\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nforward\nlogging\npython\ndata\nloop\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

@@ -15,7 +15,7 @@ WRAPS = ("Compose", "Sequential", "_call_impl", "_wrapped_call_impl", "<lambda>"
 OVER, STEP, WAITS = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy"), ("data", "between", "forward", "optimizer", "collate", "sampler")
 # What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
 PLACES = [(k, tuple(names.split())) for k, names in (
-    ("compile", "torch._dynamo.convert_frame."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
+    ("compile", "torch._dynamo.convert_frame."), ("starts", "subprocess."), ("", "torch.utils.checkpoint. torch.distributed.algorithms."), ("item", "torch.utils.data._utils.fetch."),
     ("data", "queue.get multiprocessing.queues.get multiprocessing.pool. multiprocessing.connection. concurrent.futures. joblib. selectors. "
      "PIL.Image.open PIL.Image.convert PIL.Image.resize PIL.Image.thumbnail h5py._hl.dataset.__getitem__"),
     ("net", "requests. urllib3. urllib. http. httpx. httpcore. aiohttp. botocore. ssl. socket."),
@@ -181,7 +181,7 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
     call = native(own) if top == 0 else whole(stack[cut]) if cut is not None and known[cut][1] != "forward" else "" if cut is not None else called(inside)
     reach = [k[1] for i, k in enumerate(known) if k[0] or top is None or i < top]  # a server's library calls what answers
     sends = "net" in reach and SENDS & {w for g in stack for w in words(g.f_code.co_name)} and any(re.match(r"\s*(await )?[\w.]+\(", t) for t in lines(stack, known))
-    fetches = "data" in reach or "net" in reach and not sends
+    fetches = (own and "data" in [k[1] for k in known if k[0]]) or "starts" not in reach and ("data" in reach or "net" in reach and not sends)  # who waits for a program does what that does
     if part in ("", *STEP) and own:  # work of the job's own that is not torch's, and no framework's that runs the loop
         kind = next((k for k, w in WORDS if top == 0 and w & set(words(call)) - {"log"}), "")  # C's log is a logarithm
         if kind in OVER:
