@@ -60,12 +60,14 @@ def patch(owner, name, fn):
 def after(owner, name, fn):  # owner.name keeps its behaviour; fn(self, result, args, kwargs) runs after it and can never break it
     old = getattr(owner, name)
     def wrapper(self, *a, **k):
+        t0 = now()
         try:
             r = old(self, *a, **k)
         except BaseException as e:
             e.__traceback__ = e.__traceback__.tb_next
             raise
         try:
+            S["began"] = t0
             fn(self, r, a, k)
         except Exception:
             fail()
@@ -202,7 +204,7 @@ def install(t, loader):
                           "data": id(s.dataset), "prefetch": s.prefetch_factor, "stream": stream, **sets.built(s),
                           "where": line(3), "own": line(3, True), **settings(line(3), line(3, True))})
     after(D.DataLoader, "__init__", made)
-    onext, oget = D._BaseDataLoaderIter.__next__, D.DataLoader._get_iterator
+    onext = D._BaseDataLoaderIter.__next__
     def __next__(self):  # on the class: the iterator's type is unchanged
         t0, k = now(), C[BATCHES] < 16 or not C[BATCHES] & 15  # the CPU clock on every 16th batch only: it costs a system call
         c0 = cpu() if k else 0
@@ -253,20 +255,13 @@ def install(t, loader):
                 event(batch_tensors=len(ts := tensors(b)), batch={"shape": list(ts[0].shape), "dtype": str(ts[0].dtype)} if ts and ts[0].dim() else None)
             C[UNIT] > BATCH or step(BATCH)
     patch(D._BaseDataLoaderIter, "__next__", __next__)
-    def _get_iterator(self):
-        t0 = now()
-        try:
-            it = oget(self)  # forks or spawns the workers
-        except BaseException as e:
-            e.__traceback__ = e.__traceback__.tb_next
-            raise
-        C[EDGE] += 0 if S["eval"] else now() - t0
+    def iterated(s, r, a, k):  # its workers have been forked or spawned
+        C[EDGE] += 0 if S["eval"] else now() - S["began"]
         with contextlib.suppress(Exception):
-            if S["left"].pop(id(self.dataset), None) not in (None, sets.state(self.dataset)):
-                event(changes=id(self.dataset))
-            extra and extra.made(self)
-        return it
-    patch(D.DataLoader, "_get_iterator", _get_iterator)
+            if S["left"].pop(id(s.dataset), None) not in (None, sets.state(s.dataset)):
+                event(changes=id(s.dataset))
+            extra and extra.made(s)
+    after(D.DataLoader, "_get_iterator", iterated)
     fetcher = D._DatasetKind.create_fetcher
     def create_fetcher(*a, **k):  # once a worker
         with contextlib.suppress(Exception):
