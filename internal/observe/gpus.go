@@ -64,7 +64,7 @@ func (g *gpuLane) take(l nvmlchild.SampleLine, ours func(pid int) bool, f *verdi
 		g.latest = l.Readings
 		var one verdict.Frame
 		for i, r := range l.Readings {
-			one.GPUs = append(one.GPUs, g.sample(i, r, ours).Frame(g.gpus[i]))
+			one.GPUs = append(one.GPUs, g.sample(i, r, ours))
 		}
 		f.GPUs = f.Plus(one).GPUs
 	}
@@ -83,31 +83,28 @@ func describe(s nvmlchild.SampledGPU, host bool) verdict.GPU {
 // GPU without it: importing torch alone takes longer.
 const baselineWithin = time.Second
 
-func (g *gpuLane) sample(i int, r nvmlchild.Reading, ours func(int) bool) verdict.Sample {
-	gpu := &g.gpus[i]
-	s := verdict.Sample{Utils: r.Utils, Used: r.Used, Clock: r.Clock, Temp: r.Temp, Reasons: r.Reasons, Power: r.Power,
-		Link: verdict.LinkShare(r.Gen, r.Width, g.static[i].MaxGen, g.static[i].MaxWidth),
-		Rx:   r.Rx, RxKnown: r.Rx >= 0, SMBusy: r.SMBusy, Tensor: r.Tensor, GPMKnown: r.SMBusy >= 0 && r.Tensor >= 0}
+func (g *gpuLane) sample(i int, r nvmlchild.Reading, ours func(int) bool) verdict.GPUFrame {
+	gpu, f := &g.gpus[i], frameOf(r, g.static[i])
 	gpu.Lost = gpu.Lost || r.Lost
 	if gpu.Before == nil && time.Since(g.started) < baselineWithin {
 		before := r.Used
 		gpu.Before = &before
 	}
 	if len(r.Utils) > 0 && r.Utils[len(r.Utils)-1] > 20 {
-		gpu.LinkMBs = verdict.LinkRate(r.Gen, r.Width)
+		gpu.LinkMBs = linkRate(r.Gen, r.Width)
 	}
 	for _, p := range r.Procs {
 		pid := int(p[0])
 		switch {
 		case ours(pid):
-			s.Ours += p[1]
+			f.Ours += p[1]
 			gpu.Attributed = true // also in a container, when the driver translates PIDs
 		case gpu.Attributed:
-			s.Theirs += p[1]
+			f.Theirs += p[1]
 			g.tenant(i, pid, p[1])
 		}
 	}
-	return s
+	return f
 }
 
 // tenant keeps who else is on a GPU, the largest first.

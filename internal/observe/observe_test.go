@@ -135,7 +135,7 @@ func TestEncode(t *testing.T) {
 	for i := range 20000 {
 		f := verdict.Frame{At: float64(i) * 5, Span: 5, GPUs: make([]verdict.GPUFrame, 8)}
 		for g := range f.GPUs {
-			f.GPUs[g] = verdict.Sample{Utils: []float64{95, 97}, Used: 20000, Clock: 1900, Power: 512.25, Temp: 61}.Frame(verdict.GPU{Clock: 1980})
+			f.GPUs[g] = frameOf(nvmlchild.Reading{Utils: []float64{95, 97}, Used: 20000, Clock: 1900, Power: 512.25, Temp: 61, Rx: -1, SMBusy: -1}, nvmlchild.SampledGPU{Clock: 1980})
 		}
 		tr.Frames = append(tr.Frames, f)
 	}

@@ -1,40 +1,17 @@
-package verdict
+package observe
 
-// LinkShare compares a PCIe link with the best both ends can: generation × width
-// over the same. It is deliberately not the rate, which doubles with each
-// generation: a new card in a board one generation older is no fault.
-func LinkShare(gen, width, bestGen, bestWidth int) float64 {
-	if gen < 1 || width < 1 || bestGen < 1 || bestWidth < 1 {
-		return 0
-	}
-	return min(1, float64(gen*width)/float64(bestGen*bestWidth))
-}
+import (
+	"envfix/internal/nvmlchild"
+	"envfix/internal/observe/verdict"
+)
 
-// LinkRate is a PCIe link's rate in MB/s towards the device: 250 MB/s a lane in
+// linkRate is a PCIe link's rate in MB/s towards the device: 250 MB/s a lane in
 // the first generation, doubled by each.
-func LinkRate(gen, width int) float64 {
+func linkRate(gen, width int) float64 {
 	if gen < 1 {
 		return 0
 	}
 	return 250 * float64(int(1)<<min(gen-1, 8)) * float64(width)
-}
-
-// A Sample is one reading of one GPU.
-type Sample struct {
-	Utils    []float64 // percent, since the last reading; empty: not measurable
-	Used     int64     // MiB, of all processes
-	Ours     int64
-	Theirs   int64
-	Clock    int // MHz of the SMs; 0 unknown
-	Temp     int
-	Reasons  uint64 // NVML's clock event reasons
-	Power    float64
-	Link     float64 // share of the best link; 0 unknown
-	Rx       float64 // MB/s
-	RxKnown  bool
-	SMBusy   float64 // percent
-	Tensor   float64
-	GPMKnown bool
 }
 
 // NVML's clock event reasons (nvml.h, nvmlClocksEventReason*).
@@ -46,56 +23,61 @@ const (
 	powerBrake = 0x80
 )
 
+// clockLoss is the share of its highest clock below which an active GPU is slowed.
+const clockLoss = 0.90
+
 // hotC is where TraceML calls a GPU hot.
 const hotC = 85
 
-// Frame turns a reading into sums.
-func (s Sample) Frame(g GPU) GPUFrame {
-	f := GPUFrame{Used: s.Used, Ours: s.Ours, Theirs: s.Theirs, Temp: s.Temp}
-	if s.Power > 0 {
-		f.PowerN, f.Power = 1, s.Power
+// frameOf turns a reading of a GPU into sums. Its link is compared with the best both
+// ends can by generation × width: deliberately not by the rate, which doubles with
+// each generation, for a new card in a board one generation older is no fault.
+func frameOf(r nvmlchild.Reading, g nvmlchild.SampledGPU) verdict.GPUFrame {
+	f := verdict.GPUFrame{Used: r.Used, Temp: r.Temp}
+	if r.Power > 0 {
+		f.PowerN, f.Power = 1, r.Power
 	}
-	if s.GPMKnown {
-		f.GPMN, f.SMBusy, f.Tensor = 1, s.SMBusy, s.Tensor
+	if r.SMBusy >= 0 && r.Tensor >= 0 {
+		f.GPMN, f.SMBusy, f.Tensor = 1, r.SMBusy, r.Tensor
 	}
-	if s.RxKnown {
-		f.RxN, f.Rx = 1, s.Rx
+	if r.Rx >= 0 {
+		f.RxN, f.Rx = 1, r.Rx
 	}
 	top := 0.0
-	for _, u := range s.Utils {
+	for _, u := range r.Utils {
 		f.N, f.Util, top = f.N+1, f.Util+u, max(top, u)
 		if u < 5 {
 			f.Idle++
 		}
-		if u >= utilBusy {
+		if u >= verdict.UtilBusy {
 			f.High++
 		}
 	}
 	if top <= 20 { // an idle GPU lowers its clocks and its link
 		return f
 	}
-	if s.Link > 0 {
-		f.LinkN, f.Link = 1, s.Link
+	if now, best := r.Gen*r.Width, g.MaxGen*g.MaxWidth; now > 0 && best > 0 {
+		f.LinkN, f.Link = 1, min(1, float64(now)/float64(best))
 	}
-	if s.Clock == 0 || g.Clock == 0 {
+	if r.Clock == 0 || g.Clock == 0 {
 		return f
 	}
-	part := min(1, float64(s.Clock)/float64(g.Clock))
+	part := min(1, float64(r.Clock)/float64(g.Clock))
 	f.Active, f.Clock = 1, part
 	if part < clockLoss {
-		f.slowed(s)
+		slowed(&f, r)
 	}
 	return f
 }
 
 // slowed tells what lowered the clocks.
-func (f *GPUFrame) slowed(s Sample) {
+func slowed(f *verdict.GPUFrame, r nvmlchild.Reading) {
 	switch {
-	case s.Reasons&(swThermal|hwThermal) != 0 || s.Reasons&(hwSlowdown|powerBrake) == hwSlowdown && s.Temp >= hotC:
+	case r.Reasons&(swThermal|hwThermal) != 0 || r.Reasons&(hwSlowdown|powerBrake) == hwSlowdown && r.Temp >= hotC:
 		f.Hot = 1
-	case s.Reasons&(powerBrake|hwSlowdown) != 0:
+	case r.Reasons&(powerBrake|hwSlowdown) != 0:
 		f.Brake = 1
-	case s.Reasons&swPowerCap != 0:
+	case r.Reasons&swPowerCap != 0:
 		f.Capped = 1
 	}
 }

@@ -78,6 +78,6 @@ func measured(r Report, key string) num {
 // idleHours estimates for how long the job's GPUs did nothing, in hours of one GPU:
 // the share of the time without a kernel, over the whole run.
 func (f *facts) idleHours() *float64 {
-	idle, n := f.total(f.whole, sum.idle)
+	idle, n := f.total(f.whole, GPUFrame.idle)
 	return num{idle * f.t.Seconds / 3600, n > 0}.ptr()
 }

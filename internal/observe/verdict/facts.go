@@ -15,14 +15,13 @@ const (
 	idleNever     = 0.95
 	loadHigh      = 0.20 // XProf: "highly input-bound"; TraceML: critical
 	loadHighCPU   = 0.30 // without a GPU the steps are slow and jitter is large: a healthy job was seen at 21 %
-	utilBusy      = 80.0
+	UtilBusy      = 80.0 // percent
 	utilLow       = 70.0 // SageMaker LowGPUUtilization: p95 below 70
 	syncsMany     = 5.0  // a step
 	memHeld       = 0.20
 	memFull       = 0.90 // kineto tb_plugin
 	memLow        = 0.30 // TraceML
 	stepTiny      = 0.005
-	clockLoss     = 0.90
 	edgeHigh      = 0.20
 	skewHigh      = 0.20
 	skewLeast     = 0.002 // seconds: on a busy machine a rank was seen 1 ms late, for no reason of the job's
@@ -38,8 +37,8 @@ type facts struct {
 	lead    *Process   // the process that trains, or the likeliest one
 	ranks   []*Process // every process that trains
 	workers []*Process // of the loaders
-	gpus    []sum      // by position in t.GPUs, over the window
-	whole   []sum      // the same over the whole run
+	gpus    []GPUFrame // by position in t.GPUs, over the window
+	whole   []GPUFrame // the same over the whole run
 	used    []int      // positions of the GPUs that the job used
 	noGPU   bool
 	idle    num // of the used GPUs; of all where none was used
@@ -54,9 +53,6 @@ type num struct {
 
 func known(v float64) num { return num{v, true} }
 
-// A sum is a GPU's frames added up.
-type sum struct{ GPUFrame }
-
 func ratio(a float64, n int) num {
 	if n == 0 {
 		return num{}
@@ -64,11 +60,11 @@ func ratio(a float64, n int) num {
 	return known(a / float64(n))
 }
 
-func (s sum) util() num { return ratio(s.Util, s.N) }
+func (s GPUFrame) util() num { return ratio(s.Util, s.N) }
 
 // idle is the share of the time in which no kernel ran. A sample of NVML's is a mean
 // over many short steps, so none of them need be low for that.
-func (s sum) idle() num { return ratio(float64(s.N)-s.Util/100, s.N) }
+func (s GPUFrame) idle() num { return ratio(float64(s.N)-s.Util/100, s.N) }
 
 func gather(t *Trace) *facts {
 	f := &facts{t: t}
@@ -82,7 +78,7 @@ func gather(t *Trace) *facts {
 	}
 	f.findUsed()
 	f.noGPU = len(t.GPUs) == 0 && t.Host.OtherGPU == "" && !f.touchedGPU()
-	f.idle, f.util = f.mean(sum.idle), f.mean(sum.util)
+	f.idle, f.util = f.mean(GPUFrame.idle), f.mean(GPUFrame.util)
 	return f
 }
 
@@ -144,17 +140,14 @@ func (f *facts) window() (from, to float64) {
 	return first + min(5, (f.t.Seconds-first)/4), f.t.Seconds + 1
 }
 
-func (f *facts) add(from, to float64) []sum {
-	out := make([]sum, len(f.t.GPUs))
+func (f *facts) add(from, to float64) []GPUFrame {
+	all := Frame{GPUs: make([]GPUFrame, len(f.t.GPUs))}
 	for _, fr := range f.t.Frames {
-		if mid := fr.At + fr.Span/2; mid < from || mid > to {
-			continue
-		}
-		for i := range min(len(out), len(fr.GPUs)) {
-			out[i].GPUFrame = out[i].Plus(fr.GPUs[i])
+		if mid := fr.At + fr.Span/2; mid >= from && mid <= to {
+			all = all.Plus(fr)
 		}
 	}
-	return out
+	return all.GPUs[:len(f.t.GPUs)]
 }
 
 // findUsed lists the GPUs the job worked on. Where the process list cannot be
@@ -200,10 +193,10 @@ func (f *facts) touchedGPU() bool {
 
 // mean averages a measurement over the used GPUs, or over all where none was
 // used; unknown where none of them has it.
-func (f *facts) mean(of func(sum) num) num { return ratio(f.total(f.gpus, of)) }
+func (f *facts) mean(of func(GPUFrame) num) num { return ratio(f.total(f.gpus, of)) }
 
 // total adds a measurement up over the same GPUs, and counts those that have it.
-func (f *facts) total(gpus []sum, of func(sum) num) (total float64, n int) {
+func (f *facts) total(gpus []GPUFrame, of func(GPUFrame) num) (total float64, n int) {
 	pick := f.used
 	if len(pick) == 0 {
 		for i := range f.t.GPUs {

@@ -7,7 +7,7 @@ import (
 	"envfix/internal/say"
 )
 
-func (s sum) tensor() num { return ratio(s.Tensor, s.GPMN) }
+func (s GPUFrame) tensor() num { return ratio(s.Tensor, s.GPMN) }
 
 // powerShare is the used GPUs' mean power over their limit.
 func (f *facts) powerShare() num {
@@ -29,7 +29,7 @@ func (f *facts) slowed(of func(GPUFrame) int) (gpu int, part, clock float64, ok 
 		if s.Active == 0 {
 			continue
 		}
-		part, clock = float64(of(s.GPUFrame))/float64(s.Active), s.Clock/float64(s.Active)
+		part, clock = float64(of(s))/float64(s.Active), s.Clock/float64(s.Active)
 		if part > 0.1 {
 			return i, part, clock, true
 		}
@@ -128,7 +128,7 @@ func fp32NoTensorCores(f *facts) *Finding {
 		return nil // no GPU computes, or it has time to spare: faster products would not help yet
 	}
 	old := func(i int) bool { return f.t.GPUs[i].SM.Major < 8 } // or unknown: the study abstains then
-	te := f.mean(sum.tensor)
+	te := f.mean(GPUFrame.tensor)
 	if slices.ContainsFunc(f.used, old) || p.Matrices > 0 && 2*p.Matrices < all || te.ok && te.v >= 5 {
 		return nil
 	}

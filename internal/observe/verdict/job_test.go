@@ -34,11 +34,14 @@ func load(t *Trace, g, busy int) {
 		for len(t.Frames[i].GPUs) <= g {
 			t.Frames[i].GPUs = append(t.Frames[i].GPUs, GPUFrame{})
 		}
-		s := Sample{Utils: []float64{0}, Used: 20000, Ours: 20000, Clock: 1980, Power: 500, Link: 1}
+		s := GPUFrame{N: 1, Idle: 1, Used: 20000, Ours: 20000, PowerN: 1, Power: 500}
 		if i*37%100 < busy {
-			s.Utils[0] = 97
+			s.Idle, s.Util, s.High, s.LinkN, s.Link = 0, 97, 1, 1, 1
+			if c := t.GPUs[g].Clock; c > 0 {
+				s.Active, s.Clock = 1, min(1, 1980/float64(c))
+			}
 		}
-		t.Frames[i].GPUs[g] = s.Frame(t.GPUs[g])
+		t.Frames[i].GPUs[g] = s
 	}
 }
 

@@ -179,7 +179,7 @@ func healthy(f *facts) Finding {
 		if w := f.powerShare(); w.ok {
 			x.Text += fmt.Sprintf(", but it drew %s of its power limit", pct(w.v))
 		}
-	case f.idle.v < idleHigh && f.util.v >= utilBusy:
+	case f.idle.v < idleHigh && f.util.v >= UtilBusy:
 		x.Confidence = high
 		x.Text = fmt.Sprintf("the GPU was busy %s of the time; nothing to fix", pct(f.util.v/100))
 	case f.idle.v < idleHigh:
@@ -191,7 +191,7 @@ func healthy(f *facts) Finding {
 		x.Text += say.If(f.lead.Probe == nil, "; the probe was not in the job")
 		x.Text += outside(f)
 	}
-	if te := f.mean(sum.tensor); te.ok && x.Confidence == high {
+	if te := f.mean(GPUFrame.tensor); te.ok && x.Confidence == high {
 		x.Text += fmt.Sprintf(". Busy is not efficient: tensor cores %s", pct(te.v/100))
 	}
 	return x
