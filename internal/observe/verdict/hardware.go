@@ -37,9 +37,9 @@ func (f *facts) slowed(of func(GPUFrame) int) (gpu int, part, clock float64, ok 
 	return 0, 0, 0, false
 }
 
-func (f *facts) clockWords(i int, clock float64) string {
-	c := f.t.GPUs[i].Clock // it is known, or no sample is an active one
-	return fmt.Sprintf("clock %.0f of %d MHz", clock*float64(c), c)
+// clockWords name a clock; the highest is known, or no sample is an active one.
+func clockWords(g GPU, clock float64) string {
+	return fmt.Sprintf("clock %.0f of %d MHz", clock*float64(g.Clock), g.Clock)
 }
 
 // thermal: the GPU slows down to cool.
@@ -50,7 +50,7 @@ func thermal(f *facts) *Finding {
 	}
 	g, temp := f.t.GPUs[i], f.gpus[i].Temp
 	return f.finding(Thermal, high, numbers{"gpu": g.Index, "temperature_c": temp, "throttled_share": round(part), "clock_share": round(clock)},
-		fmt.Sprintf("GPU %d is hot (%d °C): %s for %s of the run", g.Index, temp, f.clockWords(i, clock), pct(part)),
+		fmt.Sprintf("GPU %d is hot (%d °C): %s for %s of the run", g.Index, temp, clockWords(g, clock), pct(part)),
 		"airflow, dust, room temperature", "a lower power limit holds the clock steady: nvidia-smi -pl WATTS")
 }
 
@@ -67,7 +67,7 @@ func powerCap(f *facts) *Finding {
 	}
 	g := f.t.GPUs[i]
 	x := f.finding(PowerCap, medium, numbers{"gpu": g.Index, "capped_share": round(part), "clock_share": round(clock)},
-		fmt.Sprintf("GPU %d is held by its power limit %s of the run: %s, about %s lost", g.Index, pct(part), f.clockWords(i, clock), pct(1-clock)),
+		fmt.Sprintf("GPU %d is held by its power limit %s of the run: %s, about %s lost", g.Index, pct(part), clockWords(g, clock), pct(1-clock)),
 		"nvidia-smi -q -d POWER shows the limits; nvidia-smi -pl WATTS sets one").
 		also(g.PowerLimit > 0, "", numbers{"power_limit_w": g.PowerLimit}).
 		also(g.PowerDefault > 0, fmt.Sprintf("; it is %.0f of %.0f W", g.PowerLimit, g.PowerDefault), nil).
