@@ -78,8 +78,11 @@ def stack():
     while f: out.append(f); f = f.f_back
     return out[1:]
 loop()
+def outer(): [[told.__call__() for _ in [1]] for _ in [1]]
+told = lambda: print(K.spot(stack()[1:], False)[3])
+outer()
 `)
-	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nforward\nlogging\npython\ndata\nloop\n"; r.stdout != want || r.stderr != "" {
+	if want := "data\nforward\npython\ndata\npython\npython\npython\npython\ndata\npython\ndata\nevaluation\nforward\nforward\nforward\nlogging\npython\ndata\nloop\nouter\n"; r.stdout != want || r.stderr != "" {
 		t.Errorf("%q, want %q\n%s", r.stdout, want, r.stderr)
 	}
 }

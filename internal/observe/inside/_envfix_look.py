@@ -11,6 +11,7 @@ HERE, TORCH = os.path.dirname(os.path.abspath(__file__)) + os.sep, ("torch.", "t
 CALLS = {n for name, n in opcode.opmap.items() if name.startswith(("CALL", "PRECALL", "POP_TOP")) and "INTRINSIC" not in name}  # dropping a result ends what it is
 OPERATORS = {n for name, n in opcode.opmap.items() if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "STORE_SUBSCR"))}
 ITEMS = ("__getitem__", "__getitems__", "<listcomp>", "__next__")  # what fetch calls for samples; it calls collate for a batch
+INLINE = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")  # a part of the function in which they stand, as from Python 3.12 on
 WRAPS = ("Compose", "Sequential", "_call_impl", "_wrapped_call_impl", "<lambda>", "_compile_bytecode")
 OVER, STEP, WAITS = ("saving", "logging", "metrics"), ("forward", "backward", "optimizer", "copy"), ("data", "between", "forward", "optimizer", "collate", "sampler")
 # What a function is for: by the place that it has in a library, else by the words of its name and, in libraries, its file's.
@@ -204,7 +205,8 @@ def spot(stack, worker):  # (part, file, line, function, call); None: a worker t
         part = "data"
     if part in ("", "python") and own:
         part = meant(stack, known) or part
-    return ("gc" if collects else part or "between",) + ((own.f_code.co_filename, line(own), name(own.f_code)) if own else ("", 0, "")) + (call,)
+    said = next((g for g, k in zip(stack[top:], known[top:]) if k[0] and g.f_code.co_name not in INLINE), own) if own else None
+    return ("gc" if collects else part or "between",) + ((own.f_code.co_filename, line(own), name(said.f_code)) if own else ("", 0, "")) + (call,)
 
 def lines(stack, known):  # of the job's own, from inside out to the loop
     for g in [g for g, k in zip(stack, known) if k[0]][:3]:
