@@ -248,6 +248,22 @@ func TestElsewhereOf(t *testing.T) {
 	}
 }
 
+// TestElsewherePlatforms: each package of a row is for the platforms of the row, the second as
+// the first.
+func TestElsewherePlatforms(t *testing.T) {
+	m := embedded(t)
+	for _, name := range []string{"torch-scatter", "torch-sparse", "torch-cluster", "cuml-cu12", "cuvs-cu12"} {
+		if rows := m.ElsewhereOf(name, "linux", "x86_64"); len(rows) == 0 {
+			t.Errorf("%s: no row for Linux", name)
+		}
+		for _, e := range m.Elsewhere {
+			if e.Package == name && (e.OS == "" || e.Arch == "") {
+				t.Errorf("%s at %s is for any platform", name, e.Source)
+			}
+		}
+	}
+}
+
 // TestFrameworkFloors: a row with a CUDA and without the oldest driver of a system it is
 // for would let any driver do there.
 func TestFrameworkFloors(t *testing.T) {

@@ -31,8 +31,9 @@ func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
 		}
 	})
 	table(r, rows, "elsewhere", &m.Elsewhere, func(o object, e Elsewhere, add func(Elsewhere)) {
+		platforms := platformsOf(o)
 		for _, e.Package = range o.words("package") {
-			for e.OS, e.Arch = range platformsOf(o) {
+			for e.OS, e.Arch = range platforms {
 				add(e)
 			}
 		}
