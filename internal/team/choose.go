@@ -16,6 +16,7 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
+	"envfix/internal/xslices"
 	"envfix/matrix"
 	"envfix/resolver"
 )
@@ -215,17 +216,9 @@ func matchOf(h machine.Machine, res *resolver.Resolution) lock.Match {
 	if l := h.Platform.Libc; l != nil {
 		m.Libc = l.Kind + ">=" + l.Version.String()
 	}
-	for _, g := range h.GPUs {
-		switch g.Vendor {
-		case machine.NVIDIA:
-			m.SMs = append(m.SMs, g.SM.String())
-		case machine.AMD:
-			m.GFX = append(m.GFX, g.GFX)
-		}
-	}
-	slices.Sort(m.SMs)
-	slices.Sort(m.GFX)
-	m.SMs, m.GFX = slices.Compact(m.SMs), slices.Compact(m.GFX)
+	amd := xslices.Filter(h.GPUs, func(g machine.GPU) bool { return g.Vendor == machine.AMD })
+	m.SMs = slices.Sorted(slices.Values(xslices.Once(text.Each(h.NVIDIA(), machine.SM.String))))
+	m.GFX = slices.Sorted(slices.Values(xslices.Once(text.Each(amd, func(g machine.GPU) string { return g.GFX }))))
 	if m.GPU == machine.NVIDIA && !res.Driver.Minimum.IsZero() {
 		m.Driver = ">=" + res.Driver.Minimum.String()
 	}
