@@ -2,7 +2,6 @@ package examine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,8 +82,7 @@ func profileStep(home, file string, fixes []plan.EnvFix) (plan.Step, bool, error
 	if err != nil {
 		return plan.Step{}, false, fmt.Errorf("%s: %w", path, err)
 	}
-	sum := sha256.Sum256(text)
-	s, ok := installers.ProfileStep(installers.Profile{Path: path, Shown: file, SHA256: hex.EncodeToString(sum[:]),
+	s, ok := installers.ProfileStep(installers.Profile{Path: path, Shown: file, SHA256: fmt.Sprintf("%x", sha256.Sum256(text)),
 		Block: system.BlockLines(string(text), installers.ProfileBlock), Fixes: fixes})
 	return s, ok, nil
 }

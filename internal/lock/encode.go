@@ -3,7 +3,6 @@ package lock
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,6 +84,5 @@ func (in Input) Digest() (string, error) {
 
 // Sum returns the SHA-256 of b in hex.
 func Sum(b []byte) string {
-	s := sha256.Sum256(b)
-	return hex.EncodeToString(s[:])
+	return fmt.Sprintf("%x", sha256.Sum256(b))
 }

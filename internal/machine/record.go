@@ -3,7 +3,7 @@ package machine
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -67,6 +67,5 @@ func CodeDigest(files []RecordFile) string {
 		return ""
 	}
 	slices.Sort(code)
-	sum := sha256.Sum256([]byte(strings.Join(code, "")))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(code, ""))))
 }

@@ -2,7 +2,6 @@ package update
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"path"
@@ -144,6 +143,5 @@ func NewManifest(fsys fs.FS) (Manifest, error) {
 }
 
 func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(b))
 }
