@@ -11,6 +11,7 @@ import (
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/xslices"
 )
@@ -152,7 +153,7 @@ func (w Wheel) validate(k Package) error {
 		return fmt.Errorf("its version is not %s", text.Clip(k.Version, 120))
 	case w.Path != "" && lastElement(w.Path) != w.Name:
 		return errors.New("path and name disagree")
-	case w.URL != "" && lastElement(urlPath(w.URL)) != w.Name:
+	case w.URL != "" && lastElement(w.address().Path) != w.Name:
 		return errors.New("url and name disagree")
 	}
 	return w.validateFile()
@@ -190,24 +191,16 @@ func plainURL(s string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (h == "127.0.0.1" || h == "::1" || h == "localhost")
 }
 
-func urlPath(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return ""
-	}
-	return u.Path
+// address is the URL of the wheel; an empty one where that is none.
+func (w Wheel) address() *url.URL {
+	u, err := url.Parse(w.URL)
+	return say.Either(err == nil, u, &url.URL{})
 }
 
 func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // Host returns the host of the wheel's URL, "" for a path.
-func (w Wheel) Host() string {
-	u, err := url.Parse(w.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Host
-}
+func (w Wheel) Host() string { return w.address().Host }
 
 // Hosts returns the hosts that the files come from, sorted.
 func (p *Packages) Hosts() []string {

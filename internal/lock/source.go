@@ -30,7 +30,7 @@ type Directory struct {
 
 // file is a file with the name that its place gives it, where it has none of its own.
 func (w Wheel) file() Wheel {
-	w.Name = cmp.Or(w.Name, lastElement(urlPath(w.URL)+w.Path))
+	w.Name = cmp.Or(w.Name, lastElement(w.address().Path+w.Path))
 	return w
 }
 
