@@ -10,10 +10,10 @@ package lock
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 )
 
 // Schema is the number of the form of envfix.lock.
@@ -140,11 +140,11 @@ type Index struct {
 
 // Profile returns the profile of that name.
 func (l *Lock) Profile(name string) (*Profile, error) {
-	i := slices.IndexFunc(l.Profiles, func(p Profile) bool { return p.Name == name })
-	if i < 0 {
+	p := xslices.At(l.Profiles, func(p Profile) bool { return p.Name == name })
+	if p == nil {
 		return nil, fmt.Errorf("the lock has no profile %q; it has %s", text.Clip(name, 120), strings.Join(l.Names(), ", "))
 	}
-	return &l.Profiles[i], nil
+	return p, nil
 }
 
 // Names returns the names of the profiles, in the order of the file.

@@ -211,11 +211,7 @@ func (p *Packages) Hosts() []string {
 
 // Find returns the package of that normalised name, nil where there is none.
 func (p *Packages) Find(name string) *Package {
-	i := slices.IndexFunc(p.Packages, func(k Package) bool { return k.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &p.Packages[i]
+	return xslices.At(p.Packages, func(k Package) bool { return k.Name == name })
 }
 
 // sameVersion compares a wheel's file-name version with an entry's: file names

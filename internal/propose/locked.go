@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -57,13 +58,11 @@ func (l *Loop) locked(ctx context.Context, r resolver.Request) (*Answer, error) 
 // lockedTorch is the torch of the project's own lock, in its build and then in any; where that
 // has none, a companion that goes with one alone.
 func (l *Loop) lockedTorch() []string {
-	i := slices.IndexFunc(l.Locked, func(q pep508.Requirement) bool { return q.Name == "torch" })
-	if i < 0 {
-		i = slices.IndexFunc(l.Locked, func(q pep508.Requirement) bool { return family(q.Name) })
-	}
-	if i < 0 {
+	torch := func(q pep508.Requirement) bool { return q.Name == "torch" }
+	of := cmp.Or(xslices.At(l.Locked, torch), xslices.At(l.Locked, func(q pep508.Requirement) bool { return family(q.Name) }))
+	if of == nil {
 		return nil
 	}
-	public, _, _ := strings.Cut(l.Locked[i].Text, "+")
-	return slices.Compact([]string{l.Locked[i].Text, public})
+	public, _, _ := strings.Cut(of.Text, "+")
+	return slices.Compact([]string{of.Text, public})
 }
