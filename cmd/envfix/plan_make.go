@@ -159,11 +159,14 @@ func (f planFlags) madeWith() *plan.Wish {
 func (f planFlags) cautions(q planning.Question, c *resolver.Choice) []string {
 	env := pep508.EnvironmentOf(q.Machine.Platform.OS, q.Machine.Platform.Arch, "")
 	silent := say.With("", q.Machine.SilentDriver(), ": what the driver says was asked of nvidia-smi and the system's files")
+	dir, _, err := place.Environment(f.target.env)
+	strange := say.If(err == nil && !f.machine.elsewhere() && !f.target.FreshWish && apply.StrangeWish(dir),
+		"what was asked for when the environment was made is left out: this user did not write that here, or the home was not kept; name it again")
 	unfollowed := say.If(!f.machine.elsewhere(), f.wish.Unfollowed())
 	if q.Target.Edit { // what the project's own tool would undo is what is written, and is asked below
 		c = nil
 	}
-	return say.All(append(f.wish.Warnings(c, env), silent, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
+	return say.All(append(f.wish.Warnings(c, env), silent, strange, unfollowed, f.syncWarning(q.Target), matrixAge(q.Matrix, q.Request.Today))...)
 }
 
 // withOwnTools is the machine with the programs that the steps run: also the uv

@@ -35,11 +35,17 @@ func ProvedOf(dir string) *Proved { return recordOf(dir).Proved }
 // WishOf is what was asked for when the environment in dir, no link, was made here, by this
 // user, and no file says; nil: nothing. A record that came with a clone decides nothing.
 func WishOf(dir string) *plan.Wish {
-	if g := recordOf(dir); g.Wish != nil && MadeHere(g.wishMark()) {
+	if g := recordOf(dir); !g.strange() {
 		return g.Wish
 	}
 	return nil
 }
+
+// StrangeWish reports whether there is a wish that [WishOf] leaves out: of another user or
+// machine, or of a home that was not kept.
+func StrangeWish(dir string) bool { return recordOf(dir).strange() }
+
+func (g Generation) strange() bool { return g.Wish != nil && !MadeHere(g.wishMark()) }
 
 // wishMark is the line in the user's own state that says that a wish was recorded here.
 func (g Generation) wishMark() string {
