@@ -79,12 +79,10 @@ func restore(b *builder, exe string) {
 			from = &index
 			s.ID, s.Why = "restore-"+path.Base(index), "in the version that is there; one index per call: "+b.src.url(from)
 		}
-		for _, d := range b.t.Held.Dists {
-			if slices.Contains(pep508.Names(pep508.Read(lines, "")), d.Name) {
-				s.Disk += d.Bytes
-			}
+		for _, name := range pep508.Names(pep508.Read(lines, "")) {
+			s.Disk += b.sizeOf(name)
 		}
-		s.Run = &plan.Run{Argv: append(b.tool.again(b, exe, from, true), lines...), Env: b.src.online(b.tool)}
+		s.Run = b.again(exe, from, true, lines...)
 		b.add(s)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
-	"envfix/internal/xslices"
 )
 
 // carriedFile lists, within the new environment, what was installed again.
@@ -52,23 +51,23 @@ func (b *builder) keepSteps(exe string) {
 			"in their exact versions, from "+b.t.Dir, carriedFile, lines...))
 		b.add(plan.Step{ID: "carry", Title: "install them again by their names", Disk: disk,
 			Why: "before torch, so that what cannot be had shows first; nothing is resolved, so nothing else comes",
-			Run: b.again(exe, true, "-r", carriedFile)})
+			Run: b.again(exe, nil, true, "-r", carriedFile)})
 	}
 	if len(sources) > 0 {
 		b.add(running("sources", "install again what came from a path or an address", "from where it came; what is built runs its own code, as it did before",
-			b.again(exe, false, sources...)))
+			b.again(exe, nil, false, sources...)))
 	}
 }
 
 // sizeOf is what a package takes on disk, as its RECORD says.
 func (b *builder) sizeOf(name string) int64 {
-	d, _ := xslices.Find(b.t.Held.Dists, func(d machine.HeldDist) bool { return d.Name == name })
+	d, _ := heldDist(b.t.Held, name)
 	return d.Bytes
 }
 
 // again is one call of the installer that resolves nothing.
-func (b *builder) again(exe string, wheels bool, args ...string) *plan.Run {
-	return &plan.Run{Argv: append(b.tool.again(b, exe, nil, wheels), args...), Env: b.src.online(b.tool)}
+func (b *builder) again(exe string, index *string, wheels bool, args ...string) *plan.Run {
+	return &plan.Run{Argv: append(b.tool.again(b, exe, index, wheels), args...), Env: b.src.online(b.tool)}
 }
 
 var (

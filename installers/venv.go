@@ -137,7 +137,7 @@ func itself(b *builder, exe string) {
 	if len(args) > 0 {
 		what := say.List(" and ", say.If(b.t.Editable != "", "the project itself"), say.If(len(b.t.Members) > 0, "what lies in its folders"))
 		b.add(plan.Step{ID: "project", Title: "install " + what + " in place", Why: "without its requirements, which are there; its own build runs, as you",
-			Run: b.again(exe, false, args...)})
+			Run: b.again(exe, nil, false, args...)})
 	}
 }
 
