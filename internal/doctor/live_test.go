@@ -512,3 +512,13 @@ func TestLive(t *testing.T) {
 		}
 	}
 }
+
+// A system's package of torch, and a build from source, have no list of files, and are whole.
+func TestNoRecord(t *testing.T) {
+	c := patientWith(t, healthyFiles())
+	c.Files.Dists[0].Files = 0
+	r := Examine(know.Embedded(), c)
+	if !r.OK || len(r.Findings) != 1 || r.Findings[0].Severity != know.Note || !strings.Contains(r.Findings[0].Text, "nothing lists the files of torch") {
+		t.Errorf("OK is %v: %+v", r.OK, r.Findings)
+	}
+}
