@@ -34,11 +34,7 @@ func loaderPath(e *evidence.Evidence, out *evidence.Findings) {
 					Say("LD_LIBRARY_PATH puts a compatibility libcuda before the driver's: " + entry)
 			}
 		case strings.Contains(low, "site-packages"):
-		case strings.Contains(low, "libtorch"),
-			strings.Contains(low, "cuda"),
-			strings.Contains(low, "cudnn"),
-			strings.Contains(low, "nccl"),
-			strings.Contains(low, "tensorrt"):
+		case slices.ContainsFunc(strings.Fields("libtorch cuda cudnn nccl tensorrt"), func(name string) bool { return strings.Contains(low, name) }):
 			shadowing = append(shadowing, entry)
 		}
 	}

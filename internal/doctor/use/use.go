@@ -165,27 +165,18 @@ func orphaned(e *evidence.Evidence, out *evidence.Findings) {
 // computeMode: a GPU that admits one process and has one. MPS is one process that serves many.
 func computeMode(e *evidence.Evidence, out *evidence.Findings) {
 	for _, g := range used(e) {
-		index := strconv.Itoa(g.Index)
-		reset := "`sudo nvidia-smi -i " + index + " -c DEFAULT` lets several in"
-		switch g.Use.ComputeMode {
-		case "exclusive_process", "exclusive_thread":
-			mode := strings.ReplaceAll(g.Use.ComputeMode, "_", " ")
-			said := evidence.Fact("GPU %s: compute mode %s", index, mode)
-			if !taken(e, g) {
-				continue
-			}
-			i := slices.IndexFunc(g.Use.Processes, isCompute)
-			who := "a process that cannot be seen from here"
-			if i >= 0 && g.Use.Processes[i].Unseen == "" {
-				who = processWords(g.Use.Processes[i])
-			}
-			fix := append(makeRoom(e, g), reset)
-			f := out.Find("ACC004", evidence.Likely.Exact(), said).
-				Says("%s admits one process at a time (%s), and has it: %s", evidence.GPUName(g), mode, who).
-				Do(fix...)
-			if !stops(e, g, func(o machine.GPU) bool { return taken(e, o) }) {
-				f.As(evidence.Note).Proof, f.Confidence = evidence.Trifle, evidence.Low
-			}
+		if !taken(e, g) {
+			continue
+		}
+		who, mode := "a process that cannot be seen from here", strings.ReplaceAll(g.Use.ComputeMode, "_", " ")
+		if p, found := xslices.Find(g.Use.Processes, isCompute); found && p.Unseen == "" {
+			who = processWords(p)
+		}
+		f := out.Find("ACC004", evidence.Likely.Exact(), evidence.Fact("GPU %d: compute mode %s", g.Index, mode)).
+			Says("%s admits one process at a time (%s), and has it: %s", evidence.GPUName(g), mode, who).
+			Do(append(makeRoom(e, g), fmt.Sprintf("`sudo nvidia-smi -i %d -c DEFAULT` lets several in", g.Index))...)
+		if !stops(e, g, func(o machine.GPU) bool { return taken(e, o) }) {
+			f.As(evidence.Note).Proof, f.Confidence = evidence.Trifle, evidence.Low
 		}
 	}
 }
