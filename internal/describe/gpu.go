@@ -60,7 +60,7 @@ func named(name string) (namedGPU, error) {
 	case (strings.HasPrefix(lower, "apple ") || strings.HasPrefix(lower, "m")) && appleChip().MatchString(name):
 		chip := strings.ToUpper(strings.TrimPrefix(lower, "apple "))
 		head, tail, _ := strings.Cut(chip, " ")
-		return namedGPU{GPU: appleGPU(strings.TrimSpace("Apple " + head + " " + titled(tail)))}, nil
+		return namedGPU{GPU: appleGPU(strings.TrimSpace("Apple " + head + " " + tail[:min(len(tail), 1)] + strings.ToLower(tail[min(len(tail), 1):])))}, nil
 	}
 	return lookedUp(name)
 }
@@ -152,13 +152,6 @@ func Integrated(d matrix.Device) bool {
 	}
 	marks := []string{"UHD", "Iris", "HD Graphics", "[Intel Graphics]"}
 	return d.Vendor == machine.Intel && slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(d.Name, mark) })
-}
-
-func titled(s string) string {
-	if s == "" {
-		return ""
-	}
-	return s[:1] + strings.ToLower(s[1:])
 }
 
 // words are the words for one GPU each: people list them ("RTX 3090, T4"), and count them

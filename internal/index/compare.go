@@ -57,7 +57,8 @@ func verdict(agree bool) Verdict { return say.Either(agree, Agree, Differ) }
 
 // CompareBytes compares a row with a wheel that [Client.Torch] read.
 func CompareBytes(b *matrix.Build, t *Torch) []Check {
-	checks := same(nil, "label", rowLabel(b, t.Label), t.Label)
+	unlabelled := t.Label == "" && (b.Label == "mps" || b.Label == "cpu") // CPU wheels have "+cpu" or none, Apple's none
+	checks := same(nil, "label", say.If(!unlabelled, b.Label), t.Label)
 	checks = same(checks, "cuda", b.CUDA.MajorMinor(), t.CUDA)
 	if len(t.Gaps) > 0 && t.CUDA != "" && len(t.Native) == 0 {
 		checks = append(checks, Check{Field: "arch list", Row: codes("sm_", b.Native), Verdict: Unread, Note: strings.Join(t.Gaps, "; ")})
@@ -67,15 +68,6 @@ func CompareBytes(b *matrix.Build, t *Torch) []Check {
 	}
 	checks = append(checks, CompareMetadata(b, t)...)
 	return checks
-}
-
-// rowLabel is the local label that the wheel of a row carries: CPU wheels have
-// "+cpu" or none, and those of Apple's machines, which we call mps, have none.
-func rowLabel(b *matrix.Build, wheel string) string {
-	if (b.Label == "mps" || b.Label == "cpu") && wheel == "" {
-		return ""
-	}
-	return b.Label
 }
 
 func codes(prefix string, list []matrix.Code) string {
@@ -126,7 +118,10 @@ func (t *Torch) tagClash() string {
 // comparePin compares a version of a row with the requirement for it. A wheel
 // that bundles the library requires nothing, which proves nothing.
 func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
-	ours := xslices.Filter(t.Meta.Requires, func(r pep508.Requirement) bool { return ofProject(r.Name, project) })
+	ours := xslices.Filter(t.Meta.Requires, func(r pep508.Requirement) bool { // the name of one that ends in "-cu" wants CUDA's major
+		major, isCUDA := strings.CutPrefix(r.Name, project)
+		return r.Name == project || isCUDA && strings.HasSuffix(project, "-cu") && strings.Trim(major, "0123456789") == ""
+	})
 	names := pep508.Names(ours)
 	pin := t.Meta.Pin(t.Env(), names...)
 	switch {
@@ -143,12 +138,6 @@ func comparePin(checks []Check, t *Torch, field, row, project string) []Check {
 	spec, bad := version.ParseSpecifier(pin)
 	v, none := version.ParsePython(row)
 	return append(checks, Check{Field: field, Row: row, Wheel: text.Printable(pin), Verdict: verdict(bad == nil && none == nil && spec.Admits(v))})
-}
-
-// ofProject tells a package of a project, whose name may end in "-cu" and wants CUDA's major.
-func ofProject(name, project string) bool {
-	major, isCUDA := strings.CutPrefix(name, project)
-	return name == project || isCUDA && strings.HasSuffix(project, "-cu") && strings.Trim(major, "0123456789") == ""
 }
 
 // compareGlibc compares the row's floor with the file's tag, and with symbols

@@ -194,14 +194,14 @@ func differences(m *matrix.Matrix, b *matrix.Build, t *Torch, libraries, pins ma
 			out[k] = v
 		}
 	}
-	extras := toolkitExtras(t)
+	toolkit, _ := xslices.Find(t.Meta.Requires, func(r pep508.Requirement) bool { return r.Name == "cuda-toolkit" && t.Env().Admits(r.Marker) })
 	for _, c := range m.Components {
 		if c.CUDA.Compare(b.CUDA) != 0 {
 			continue
 		}
 		for _, l := range toolkitLibraries {
 			have := libraries[l]
-			if have == "" && slices.Contains(extras, l) {
+			if have == "" && slices.Contains(toolkit.Extras, l) {
 				have = c.Pins[l]
 			}
 			if have != c.Pins[l] {
@@ -210,12 +210,6 @@ func differences(m *matrix.Matrix, b *matrix.Build, t *Torch, libraries, pins ma
 		}
 	}
 	return out
-}
-
-// toolkitExtras are the parts of cuda-toolkit[cublas,cudart,…] that are asked for.
-func toolkitExtras(t *Torch) []string {
-	r, _ := xslices.Find(t.Meta.Requires, func(r pep508.Requirement) bool { return r.Name == "cuda-toolkit" && t.Env().Admits(r.Marker) })
-	return r.Extras
 }
 
 // addPython widens a row's Pythons by one that there is a wheel for.

@@ -263,8 +263,9 @@ func (v *View) places(name string, by *Object) iter.Seq[place] {
 			return
 		}
 		for _, file := range v.Cache[name] {
-			if !v.forHere(file) {
-				continue
+			_, rest, level := strings.Cut(file, "/glibc-hwcaps/")
+			if level && !slices.Contains(v.Levels, strings.SplitN(rest, "/", 2)[0]) {
+				continue // it is for a newer processor
 			}
 			if !yield(place{file, ByCache, ""}) {
 				return
@@ -272,12 +273,6 @@ func (v *View) places(name string, by *Object) iter.Seq[place] {
 		}
 		in(v.Default, ByDefault, "")
 	}
-}
-
-// forHere reports whether this processor takes a library, which may be for a newer one.
-func (v *View) forHere(file string) bool {
-	_, rest, level := strings.Cut(file, "/glibc-hwcaps/")
-	return !level || slices.Contains(v.Levels, strings.SplitN(rest, "/", 2)[0])
 }
 
 // levels are those that a directory has libraries for: few have any.

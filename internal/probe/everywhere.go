@@ -142,7 +142,7 @@ func (s *finder) walk(dir string, levels int) {
 	}
 	s.walked++
 	names := s.h.Names(dir)
-	if len(names) == 0 && closedDir(s.h, dir) && len(s.closed) < 50 {
+	if _, err := os.ReadDir(s.h.Real(dir)); len(names) == 0 && os.IsPermission(err) && len(s.closed) < 50 {
 		s.closed = append(s.closed, text.Printable(dir))
 	}
 	for _, name := range names {
@@ -185,10 +185,4 @@ func Inspect(o Options, m machine.Machine, p machine.PythonPlace) Inspected {
 	}
 	out.Machine = machine.Normal(out.Machine)
 	return out
-}
-
-// closedDir reports whether a directory may not be listed.
-func closedDir(h *sysroot.Host, dir string) bool {
-	_, err := os.ReadDir(h.Real(dir))
-	return os.IsPermission(err)
 }

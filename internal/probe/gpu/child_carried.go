@@ -30,7 +30,10 @@ func childProgram(string) (child, error) {
 	if !HasNVML() {
 		return child{}, errors.New("there is no glibc here, which NVIDIA's library needs")
 	}
-	fd, err := memoryFile()
+	fd, err := unix.MemfdCreate("envfix-nvml", unix.MFD_CLOEXEC|unix.MFD_EXEC) // Linux 6.3 wants to be told (vm.memfd_noexec)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate("envfix-nvml", unix.MFD_CLOEXEC) // older kernels do not know that
+	}
 	if err != nil {
 		return child{}, fmt.Errorf("the program that loads NVIDIA's library has no place in memory (%w)", err)
 	}
@@ -40,14 +43,4 @@ func childProgram(string) (child, error) {
 		return child{}, err
 	}
 	return child{"/proc/self/fd/" + strconv.Itoa(fd), func() { f.Close() }}, nil
-}
-
-// memoryFile says that the file is to be executed, which Linux 6.3 wants to be told
-// (vm.memfd_noexec) and older kernels do not know.
-func memoryFile() (int, error) {
-	fd, err := unix.MemfdCreate("envfix-nvml", unix.MFD_CLOEXEC|unix.MFD_EXEC)
-	if errors.Is(err, unix.EINVAL) {
-		fd, err = unix.MemfdCreate("envfix-nvml", unix.MFD_CLOEXEC)
-	}
-	return fd, err
 }

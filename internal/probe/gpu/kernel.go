@@ -118,12 +118,6 @@ func wslShadows(h *sysroot.Host, n nvidia) {
 	}
 }
 
-// inLoaderCache reports whether the loader would find NVIDIA's library in a
-// place that we do not know.
-func inLoaderCache(h *sysroot.Host) bool {
-	return strings.Contains(string(h.Bytes("/etc/ld.so.cache", sysroot.MaxFile)), "libnvidia-ml.so.1")
-}
-
 func plausible(s string) version.Dotted {
 	if v := version.ReadDotted(s); machine.PlausibleDriver(v) {
 		return v

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -42,7 +43,8 @@ func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o Options, environment s
 	}
 	reportNVML(ctx, h, o, environment, &n)
 	answered := n.report != nil && n.report.Return != nvmlchild.NoLibrary
-	if !answered && !n.hung && mayAskSMI(h, o, environment, n) {
+	driver := h.OS == "windows" || environment == machine.WSL2 || !n.kernel.version.IsZero()
+	if !answered && !n.hung && driver && h.Root == "" && o.NVML != "off" && findSMI(h, o) != "" {
 		n.smi = askSMI(ctx, h, o)
 	}
 	return n
@@ -59,7 +61,7 @@ func nvmlLibraries(h *sysroot.Host, o Options, environment string, n *nvidia) []
 		return []string{o.NVML}
 	case h.Root != "" || h.OS != "linux":
 		return nil
-	case len(n.found) == 0 && !inLoaderCache(h):
+	case len(n.found) == 0 && !bytes.Contains(h.Bytes("/etc/ld.so.cache", sysroot.MaxFile), []byte("libnvidia-ml.so.1")): // nor in a place that we do not know
 		if len(n.bus) > 0 || !n.kernel.version.IsZero() || wsl {
 			h.Note("nvml: library not found")
 		}

@@ -20,15 +20,6 @@ type smiReport struct {
 	gpus   []machine.GPU
 }
 
-// mayAskSMI reports whether nvidia-smi could know more than files do: a driver
-// is loaded (or this is Windows, or WSL), and the program is there.
-func mayAskSMI(h *sysroot.Host, o Options, environment string, n nvidia) bool {
-	if h.Root != "" || o.NVML == "off" || findSMI(h, o) == "" {
-		return false
-	}
-	return h.OS == "windows" || environment == machine.WSL2 || !n.kernel.version.IsZero()
-}
-
 // findSMI finds nvidia-smi where drivers put it, before PATH.
 func findSMI(h *sysroot.Host, o Options) string {
 	if o.SMI != "" {

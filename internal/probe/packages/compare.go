@@ -106,18 +106,13 @@ func (c *comparison) content(file string, f machine.RecordFile) {
 		c.rewritten(file, f.Hash)
 	case isLibrary(file) && c.isYoung(i):
 		c.young = append(c.young, f)
-	case c.isLate(i):
+	case !c.put.IsZero() && changed(i).After(c.put.Add(settled)):
 		c.late = append(c.late, f)
 	}
 }
 
 // isYoung reports whether a file was written to since its package was installed, or is to be read whatever its time.
 func (c *comparison) isYoung(i os.FileInfo) bool { return c.h.Whole || i.ModTime().After(c.after) }
-
-// isLate reports whether a file came to its place after RECORD.
-func (c *comparison) isLate(i os.FileInfo) bool {
-	return !c.put.IsZero() && changed(i).After(c.put.Add(settled))
-}
 
 // lateFiles takes those that came after RECORD for written to, where that are few: a copy of the whole, a cache that drops
 // its names and a change of owner move most of a package at once.

@@ -33,7 +33,11 @@ func Installation(h *sysroot.Host, torch machine.Package) *machine.Installation 
 	i.From = variables.Redact(direct(h, info).URL)
 	at := installed(h, info)
 	prefix := path.Dir(path.Dir(path.Dir(path.Dir(info))))
-	if record := condaRecordOf(h, prefix); record != "" {
+	record, ok := xslices.Find(h.Names(prefix+"/conda-meta"), func(name string) bool {
+		r, ok := python.ParseCondaRecord(name)
+		return ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name)
+	})
+	if ok {
 		r, _ := python.ParseCondaRecord(record)
 		switch {
 		case i.By == "conda":
@@ -108,13 +112,4 @@ func timeOf(h *sysroot.Host, file string, of func(os.FileInfo) time.Time) time.T
 		return time.Time{}
 	}
 	return of(i)
-}
-
-// condaRecordOf is the name of conda's record of torch; "" there is none.
-func condaRecordOf(h *sysroot.Host, prefix string) string {
-	name, _ := xslices.Find(h.Names(prefix+"/conda-meta"), func(name string) bool {
-		r, ok := python.ParseCondaRecord(name)
-		return ok && slices.Contains([]string{"pytorch", "libtorch", "pytorch-gpu", "pytorch-cpu"}, r.Name)
-	})
-	return name
 }

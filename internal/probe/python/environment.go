@@ -227,13 +227,7 @@ func dists(h *sysroot.Host, sites []string) (out []Dist) {
 
 // family begin the requirements that matter: torch, torchvision and their like, and
 // what must match them.
-var family = []string{"torch", "triton", "pytorch-triton", "pytorch_triton", "nvidia-", "nvidia_", "nvidia."}
-
-func inFamily(requirement string) bool {
-	return slices.ContainsFunc(family, func(name string) bool {
-		return len(requirement) >= len(name) && strings.EqualFold(requirement[:len(name)], name)
-	})
-}
+var family = lazy.Regexp(`(?i)^(?:torch|triton|pytorch[-_]triton|nvidia[-_.])`)
 
 // ReadDist reads one dist-info (or egg-info) directory. Its name carries name and
 // version too, for metadata that cannot be read.
@@ -301,7 +295,7 @@ func (d *Dist) Metadata(header []byte) bool {
 			if len(d.Needs) < 400 {
 				d.Needs = append(d.Needs, value)
 			}
-			if inFamily(value) && len(d.Requires) < 100 {
+			if family().MatchString(value) && len(d.Requires) < 100 {
 				d.Requires = append(d.Requires, value)
 			}
 		}

@@ -50,7 +50,10 @@ func Find(h *sysroot.Host, o Choice) (s Found) {
 		if !h.IsProgram(file) {
 			return
 		}
-		key := pythonKey(h, file)
+		key := h.Resolved(file) // the same for two names of one interpreter
+		if own := path.Dir(path.Dir(file)); h.Exists(own + "/pyvenv.cfg") {
+			key = "venv " + h.Resolved(own) // of its own, though it is a link to another's
+		}
 		if slices.Contains(seen, key) {
 			return
 		}
@@ -224,15 +227,6 @@ func uvRoots(h *sysroot.Host) []string {
 		dirs = append(dirs, h.Env["APPDATA"]+"/uv/python")
 	}
 	return slices.DeleteFunc(dirs, func(d string) bool { return !h.Abs(d) && h.OS != "windows" || !h.IsDir(d) })
-}
-
-// pythonKey is the same for two names of one interpreter; an environment's is
-// its own, though its interpreter is a link to another.
-func pythonKey(h *sysroot.Host, file string) string {
-	if own := path.Dir(path.Dir(file)); h.Exists(own + "/pyvenv.cfg") {
-		return "venv " + h.Resolved(own)
-	}
-	return h.Resolved(file)
 }
 
 // describe describes the interpreter at file by the files around it.

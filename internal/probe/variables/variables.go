@@ -74,7 +74,9 @@ var (
 func Environ(h *sysroot.Host) map[string]string {
 	out := map[string]string{}
 	for name, value := range h.Env {
-		if !matters(name) || len(value) > 32<<10 {
+		begins := func(p string) bool { return strings.HasPrefix(name, p) }
+		matters := envNames[name] || machine.IsHost(name) || slices.ContainsFunc(envPrefixes, begins) && !envSecret().MatchString(name)
+		if !matters || len(value) > 32<<10 {
 			continue
 		}
 		if at := strings.LastIndexByte(value, '@'); at >= 0 && !strings.Contains(value, "://") && strings.HasSuffix(strings.ToLower(name), "_proxy") {
@@ -83,11 +85,6 @@ func Environ(h *sysroot.Host) map[string]string {
 		out[name] = Redact(value)
 	}
 	return out
-}
-
-func matters(name string) bool {
-	begins := func(p string) bool { return strings.HasPrefix(name, p) }
-	return envNames[name] || machine.IsHost(name) || slices.ContainsFunc(envPrefixes, begins) && !envSecret().MatchString(name)
 }
 
 // Redact removes the credentials of every URL in a text, and control characters.
