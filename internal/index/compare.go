@@ -184,16 +184,6 @@ func pythonRange(b *matrix.Build) string {
 	return s
 }
 
-// rowPythons lists the interpreters that a row has wheels for.
-func rowPythons(b *matrix.Build) []string {
-	var list []string
-	lo, hi := minorOf(b.PythonMin), minorOf(b.PythonMax)
-	for n := lo; n <= hi && n < 100; n++ {
-		list = append(list, fmt.Sprintf("3.%d", n))
-	}
-	return append(list, b.FreeThreaded...)
-}
-
 func minorOf(v version.Python) (n int) {
 	if _, err := fmt.Sscanf(v.String(), "3.%d", &n); err != nil {
 		return 0
@@ -205,7 +195,11 @@ func minorOf(v version.Python) (n int) {
 // wheels for.
 func comparePythons(b *matrix.Build, found []string) Check {
 	more := xslices.Filter(found, func(p string) bool { return !covers(b, p) })
-	less := xslices.Filter(rowPythons(b), func(p string) bool { return !slices.Contains(found, p) })
+	var row []string
+	for n := minorOf(b.PythonMin); n <= minorOf(b.PythonMax) && n < 100; n++ {
+		row = append(row, fmt.Sprintf("3.%d", n))
+	}
+	less := xslices.Filter(append(row, b.FreeThreaded...), func(p string) bool { return !slices.Contains(found, p) })
 	note := say.With("the index also has ", strings.Join(more, " "), "") + say.With("; no wheel for ", strings.Join(less, " "), "")
 	return Check{Field: "pythons", Row: pythonRange(b), Wheel: strings.Join(found, " "), Verdict: verdict(note == ""), Note: strings.TrimPrefix(note, "; ")}
 }

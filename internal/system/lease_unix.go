@@ -15,12 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noLocks reports whether err says that this file system has no locks: NFS without
-// its lock daemon, and some FUSE.
-func noLocks(err error) bool {
-	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP) ||
-		errors.Is(err, unix.EINVAL)
-}
+// noLocks are the errors of a file system that has no locks: NFS without its lock daemon, and some FUSE.
+var noLocks = []error{unix.ENOLCK, unix.ENOSYS, unix.EOPNOTSUPP, unix.ENOTSUP, unix.EINVAL}
 
 // A leaseHolder is who wrote a lease.
 type leaseHolder struct {

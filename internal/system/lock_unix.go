@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,7 @@ func TryLock(root *os.Root, name string) (*Lock, error) {
 		return nil, errors.Join(&BusyError{Path: f.Name(), PID: pid}, f.Close())
 	}
 	l := &Lock{f: f}
-	if noLocks(err) {
+	if slices.ContainsFunc(noLocks, func(none error) bool { return errors.Is(err, none) }) {
 		l.root, l.lease = root, name+".lease"
 		err = lease(root, l.lease)
 		if err != nil {

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
@@ -104,16 +103,6 @@ func findLibraries(h *sysroot.Host, n *nvidia) {
 			if n.user.IsZero() {
 				n.user = plausible(libVersion.Group(path.Base(h.Resolved(dir + name))))
 			}
-		}
-	}
-}
-
-// wslShadows notes the libraries of a Linux driver under WSL, where they keep
-// programs from the ones of Windows.
-func wslShadows(h *sysroot.Host, n nvidia) {
-	for _, file := range append(slices.Clone(n.cuda), n.found...) {
-		if !strings.HasPrefix(h.Resolved(file), wslLibraries) && !strings.HasPrefix(h.Resolved(file), "/usr/lib/wsl/") {
-			h.Note("%s is a Linux driver's; under WSL it shadows the one of Windows in %s", file, wslLibraries)
 		}
 	}
 }

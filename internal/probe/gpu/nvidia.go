@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 
 	"envfix/internal/machine"
@@ -38,8 +40,10 @@ func gatherNVIDIA(ctx context.Context, h *sysroot.Host, o Options, environment s
 	n.bus = xslices.Filter(bus, func(p pciGPU) bool { return p.Vendor == "10de" })
 	findLibraries(h, &n)
 	n.kernel = loadedModule(h)
-	if environment == machine.WSL2 {
-		wslShadows(h, n)
+	for _, file := range slices.Concat(n.cuda, n.found) {
+		if at := h.Resolved(file); environment == machine.WSL2 && !strings.HasPrefix(at, wslLibraries) && !strings.HasPrefix(at, "/usr/lib/wsl/") {
+			h.Note("%s is a Linux driver's; under WSL it shadows the one of Windows in %s", file, wslLibraries)
+		}
 	}
 	reportNVML(ctx, h, o, environment, &n)
 	answered := n.report != nil && n.report.Return != nvmlchild.NoLibrary

@@ -42,9 +42,7 @@ func nvidiaGPUs(h *sysroot.Host, n nvidia, d *machine.Driver, o Options) (out []
 			g.Name = name
 		}
 		g.UUID = n.kernel.uuids[p.Address]
-		// Without NVML: the kernel module lists it, and the user space is of the module's version.
-		g.Visible = n.report == nil && n.smi == nil && !n.hung && d != nil && !d.NotLoaded && n.listed(p) &&
-			n.hasLibraries() && (n.user.IsZero() || n.user.Compare(n.kernel.version) == 0)
+		g.Visible = n.usableByFiles(d, p)
 		if g.Visible {
 			g.Evidence = machine.FromProc
 		}
@@ -75,6 +73,13 @@ func (n nvidia) lost(rest []pciGPU) (out []string) {
 		}
 	}
 	return out
+}
+
+// usableByFiles judges a GPU without NVML: the kernel module lists it, and the
+// user space is of the module's version.
+func (n nvidia) usableByFiles(d *machine.Driver, p pciGPU) bool {
+	return n.report == nil && n.smi == nil && !n.hung && d != nil && !d.NotLoaded && n.listed(p) &&
+		n.hasLibraries() && (n.user.IsZero() || n.user.Compare(n.kernel.version) == 0)
 }
 
 // drives reports whether NVIDIA's kernel module has a GPU, as the bus or the module says.
