@@ -14,10 +14,7 @@ import (
 // crash returns the exception that ended the job: the leading process's, else
 // the first one with a text.
 func (f *facts) crash() *Crash {
-	if c := f.probe().Crash; c != nil {
-		return c
-	}
-	for _, p := range f.t.Processes {
+	for _, p := range append([]Process{*f.lead}, f.t.Processes...) {
 		if p.Probe != nil && p.Probe.Crash != nil {
 			return p.Probe.Crash
 		}
