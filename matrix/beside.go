@@ -18,7 +18,7 @@ import (
 // when it is imported. One that its metadata does say (FailsInstall) is kept where the
 // files of what is needed decide: not every Python and system has one.
 type Need struct {
-	Package  string            `data:"-"` // torch, torchcodec, transformers …
+	Package  string            `each:"package"` // torch, torchcodec, transformers …
 	Versions version.Specifier // of the package; zero: any
 	Of       string            // torch, numpy …
 	Range    version.Specifier // of what it needs
@@ -89,8 +89,8 @@ func (m *Matrix) Backend(label string, torch version.Python, os, arch string) (B
 // on one platform.
 type Files struct {
 	Package  string
-	Versions string `data:"-"` // as the index writes them, parted by spaces: there are thousands, and a plan looks at few
-	OS, Arch string // "" any
+	Versions string `data:",versions"` // as the index writes them, parted by spaces: there are thousands, and a plan looks at few
+	OS, Arch string `each:"on"`        // "" any
 	Tags     string // parted by spaces: cp312, cp313t, cp39-abi3 (any CPython from 3.9 on), py3
 	Glibc    version.Dotted
 	Musl     version.Dotted // musl's instead; zero: not for musl
@@ -168,7 +168,7 @@ type Framework struct {
 	Package   string // tensorflow, jax, onnxruntime-gpu, cupy-cuda13x
 	Versions  version.Specifier
 	Ask       string // "tensorflow[and-cuda]": what is installed for a GPU
-	OS, Arch  string // "" any
+	OS, Arch  string `each:"on"` // "" any
 	CUDA      string // "12.5" or "12": its major must be that of everything beside it
 	CuDNN     version.Specifier
 	Driver    version.Dotted // oldest driver on Linux
@@ -179,7 +179,7 @@ type Framework struct {
 	Plain     string         // what the package alone brings: "cpu", "none" no code for a CPU, or "" the same
 	API       string         // what it computes with on GPUs where that is no CUDA: OpenCL, DirectML, Metal
 	Warning   string         // what whoever installs it has to know; "" nothing
-	Glibc     version.Dotted `data:"-"` // what the wheels of its CUDA libraries ask for
+	Glibc     version.Dotted `data:"glibc_aarch64" of:"aarch64"` // what the wheels of its CUDA libraries ask for
 	Apart     bool           // its CUDA may be another one than that of what stands beside it
 	Exact     bool           // its extra pins each CUDA library to one version, of which no torch pins the same
 	Note      string
@@ -201,12 +201,12 @@ func IsFor(rowOS, rowArch, os, arch string) bool {
 // An Elsewhere is where wheels of a package are published that the default index
 // does not have.
 type Elsewhere struct {
-	Package  string `data:"-"`
+	Package  string `each:"package"`
 	Versions version.Specifier
-	Kind     string `one:"index files find-links build"` // files: a release's, by name
-	URL      string // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
-	Pin      string // the release to ask such a page for, where it has all: "0.21.7+torch{digits}{cuda}"
-	OS, Arch string
+	Kind     string   `one:"index files find-links build"` // files: a release's, by name
+	URL      string   // of an index or page, or of a file with {version} {torch} {cuda} {abi} {python} in it
+	Pin      string   // the release to ask such a page for, where it has all: "0.21.7+torch{digits}{cuda}"
+	OS, Arch string   `each:"on"`
 	Torch    []string `data:"torch,quoted"`   // minors that wheels are built for: "2.8"; empty: any
 	CUDA     []string `data:"cuda,quoted"`    // as the URL writes it: cu126, 12; empty: any
 	Pythons  []string `data:"pythons,quoted"` // "3.10"; empty: any

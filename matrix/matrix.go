@@ -114,7 +114,7 @@ type Build struct {
 	Index   string `json:"index"`   // URL of its own index; "" where only the default index carries it
 	Default bool   `json:"default"` // the default Python index carries it
 
-	PythonMin    version.Python `data:"-" json:"python_min"` // 3.10
+	PythonMin    version.Python `json:"python_min"`          // 3.10
 	PythonMax    version.Python `data:"-" json:"python_max"` // 3.14, included
 	FreeThreaded []string       `data:",quoted" json:"-"`    // "3.13t" …
 	Glibc        version.Dotted `json:"glibc"`               // oldest glibc; zero: not glibc
@@ -240,7 +240,7 @@ func (a Arch) First(windows bool) version.Dotted {
 // A Library is one library of the CUDA stack in one version on one platform.
 type Library struct {
 	Package string         // cudnn, cublas, cufft, curand, cusolver, cusparse, cusparselt, nccl, nvshmem
-	Version version.Dotted `data:"-"`
+	Version version.Dotted `each:"versions"`
 	Major   int            `data:"cuda"` // CUDA major that it was built for
 	Arch    string         // x86_64, aarch64
 	Native  []Code
@@ -263,10 +263,10 @@ type Ptxas struct {
 // An Extension is one wheel of a package that carries GPU code or pins torch.
 type Extension struct {
 	Package      string
-	Version      version.Python    `data:"-"`
-	OS, Arch     string            // "" any
+	Version      version.Python    `each:"versions"`
+	OS, Arch     string            `each:"on"` // "" any
 	Sdist        bool              // a source distribution
-	Python       string            `data:"-"` // specifier; "" any
+	Python       string            `data:",specifier"` // specifier; "" any
 	Yanked       bool              // withdrawn: never to be chosen
 	Torch        version.Specifier // what it needs, declared or proven
 	TorchLabels  []string          `data:"builds"` // builds of torch that it loads beside; empty: any of its CUDA's major
@@ -302,16 +302,17 @@ type Defect struct {
 
 // A CondaBuild is one CUDA or CPU build of pytorch on a conda channel.
 type CondaBuild struct {
-	Channel              string         // conda-forge, pytorch
-	Torch                version.Python `data:"-"`
-	OS, Arch             string
-	CUDA                 version.Dotted // zero: CPU
-	Native, PTX          []Code
-	PythonMin, PythonMax version.Python `data:"-"`
-	Glibc                version.Dotted
-	Note                 string
-	Proof                Proof
-	Source               string
+	Channel     string         // conda-forge, pytorch
+	Torch       version.Python `each:"torch"`
+	OS, Arch    string
+	CUDA        version.Dotted // zero: CPU
+	Native, PTX []Code
+	PythonMin   version.Python
+	PythonMax   version.Python `data:"-"`
+	Glibc       version.Dotted
+	Note        string
+	Proof       Proof
+	Source      string
 }
 
 // A Size is what installing one build of torch takes, with torchvision and
@@ -355,7 +356,7 @@ type ForwardCompat struct {
 type ROCmTarget struct {
 	Label  string `data:"build"` // rocm7.2
 	Torch  version.Specifier
-	GFX    string `data:"-"`
+	GFX    string `each:"gfx"`
 	Names  string `data:"-"`
 	Broken string // why its code is there and does not work; "" it works as far as is known
 	Doubt  string // what nobody confirmed; "" nothing
@@ -367,7 +368,7 @@ type ROCmTarget struct {
 // toolkit pin them.
 type Components struct {
 	CUDA   version.Dotted
-	Pins   map[string]string `data:"-"` // cublas, cufft, curand, cusolver, cusparse
+	Pins   map[string]string `keys:"cublas cufft curand cusolver cusparse"`
 	Proof  Proof
 	Source string
 }

@@ -1,12 +1,14 @@
 package matrix
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
 
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
+	"envfix/internal/text"
 	"envfix/internal/version"
 )
 
@@ -27,83 +29,72 @@ func readTables(s *source, data []byte, m *Matrix) {
 			row.done()
 		})
 	}
-	readDrivers(r, rows, m)
-	readPackages(r, rows, m)
-	readBeside(r, rows, m)
-	for f, list := range m.tables() { // the others, whose rows stand for themselves
-		rows(keyOf(f.Name), func(o object) {
-			row := reflect.New(f.Type.Elem()).Elem()
-			r.fill(o, row)
-			list.Set(reflect.Append(list, row))
-		})
+	gfx := map[string]string{}
+	rows("gfx_names", func(o object) { gfx[o.text("gfx")] = o.text("names") })
+	for f, list := range m.tables() {
+		rows(keyOf(f.Name), func(o object) { list.Set(reflect.Append(list, r.rows(o, f.Type.Elem())...)) })
+	}
+	for i, t := range m.ROCm {
+		m.ROCm[i].Names = cmp.Or(t.Names, gfx[t.GFX])
 	}
 	t.done()
 	r.done(o)
 	o.done()
 }
 
-type rowsFunc func(key string, f func(object))
-
-// table reads the rows of a table into the fields of T; each makes what one row stands for.
-func table[T any](r *rowReader, rows rowsFunc, key string, to *[]T, each func(object, T, func(T))) {
-	rows(key, func(o object) {
-		var row T
-		r.fill(o, reflect.ValueOf(&row).Elem())
-		each(o, row, func(x T) { *to = append(*to, x) })
-	})
-}
-
-func readDrivers(r *rowReader, rows rowsFunc, m *Matrix) {
-	table(r, rows, "components", &m.Components, func(o object, c Components, add func(Components)) {
-		c.Pins = map[string]string{}
-		for _, k := range coreLibraries[1:] {
-			if v := o.dotted(k); !v.IsZero() {
-				c.Pins[k] = v.String()
+// rows are what a row of the data stands for: one for every value of each of its fields
+// with the tag "each", under the key that the tag names, and for every platform of "on". A
+// field with the tag "of" counts on that processor alone.
+func (r *rowReader) rows(o object, t reflect.Type) []reflect.Value {
+	row := reflect.New(t).Elem()
+	r.fill(o, row)
+	rows := []reflect.Value{row}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if key := f.Tag.Get("each"); o.has(key) {
+			list := reflect.New(reflect.SliceOf(f.Type))
+			r.field(o, list.Interface(), f, key, "")
+			rows = spread(rows, i, list.Elem())
+		}
+		for _, row := range rows {
+			if of := f.Tag.Get("of"); of != "" && row.FieldByName("Arch").String() != of {
+				row.Field(i).SetZero()
 			}
 		}
-		add(c)
-	})
-	table(r, rows, "libraries", &m.Libraries, func(o object, l Library, add func(Library)) {
-		for _, l.Version = range values(o, "versions", version.ParseDotted) {
-			add(l)
-		}
-	})
-	names := map[string]string{}
-	rows("gfx_names", func(o object) { names[o.text("gfx")] = o.text("names") })
-	table(r, rows, "rocm", &m.ROCm, func(o object, t ROCmTarget, add func(ROCmTarget)) {
-		for _, t.GFX = range o.words("gfx") {
-			t.Names = names[t.GFX]
-			add(t)
-		}
-	})
+	}
+	return rows
 }
 
-func readPackages(r *rowReader, rows rowsFunc, m *Matrix) {
-	table(r, rows, "conda", &m.Conda, func(o object, c CondaBuild, add func(CondaBuild)) {
-		c.PythonMin, c.PythonMax = o.pythonRange()
-		for _, c.Torch = range values(o, "torch", version.ParsePython) {
-			add(c)
-		}
-	})
-	table(r, rows, "extensions", &m.Extensions, func(o object, e Extension, add func(Extension)) {
-		e.Python = o.specifier("python").String()
-		platforms := platformsOf(o)
-		for _, e.Version = range values(o, "versions", version.ParsePython) {
-			for e.OS, e.Arch = range platforms {
-				add(e)
+// spread copies each row for each value of a field; that of a system has its processor's too.
+func spread(rows []reflect.Value, field int, values reflect.Value) (out []reflect.Value) {
+	for _, row := range rows {
+		for _, v := range values.Seq2() {
+			one := reflect.New(row.Type()).Elem()
+			one.Set(row)
+			one.Field(field).Set(v)
+			if os, arch, ok := strings.Cut(v.String(), "-"); ok && row.Type().Field(field).Name == "OS" {
+				one.Field(field).SetString(os)
+				one.FieldByName("Arch").SetString(arch)
 			}
+			out = append(out, one)
 		}
-	})
+	}
+	return out
 }
 
 // fill reads a row into the fields of a struct, each under its name in small letters
-// (MinSM is min_sm) or the one in its tag; a field of the tag "-" is read by other hands.
+// (MinSM is min_sm) or the one in its tag; a field of the tag "-" is read by other hands,
+// and one of the tag "each" by rows.
 func (r *rowReader) fill(o object, row reflect.Value) {
 	for i := range row.NumField() {
 		f := row.Type().Field(i)
 		key, how, _ := strings.Cut(f.Tag.Get("data"), ",")
 		switch {
-		case key == "-":
+		case key == "-" || f.Tag.Get("each") != "":
+			continue
+		case f.Name == "PythonMin":
+			low, high := row.Field(i).Addr(), row.FieldByName("PythonMax").Addr()
+			*low.Interface().(*version.Python), *high.Interface().(*version.Python) = o.pythonRange()
 			continue
 		case key != "":
 		case keys[f.Name] != "":
@@ -111,7 +102,7 @@ func (r *rowReader) fill(o object, row reflect.Value) {
 		default:
 			key = keyOf(f.Name)
 		}
-		r.field(o, row.Field(i).Addr().Interface(), f, key, how == "quoted")
+		r.field(o, row.Field(i).Addr().Interface(), f, key, how)
 	}
 }
 
@@ -126,16 +117,18 @@ func keyOf(name string) string { return strings.ToLower(wordEnd().ReplaceAllStri
 var platformWords = map[string][]string{"OS": {"linux", "windows", "macos"}, "Arch": {"x86_64", "aarch64", "arm64"}}
 
 // field reads one field by its type.
-func (r *rowReader) field(o object, into any, f reflect.StructField, key string, quoted bool) {
+func (r *rowReader) field(o object, into any, f reflect.StructField, key, how string) {
 	switch v := into.(type) {
 	case *Proof:
 		*v = r.proof(o)
 	case *string:
-		*v = r.word(o, f, key)
+		*v = r.word(o, f, key, how)
 	case *map[string]string:
-		*v = o.byName(key)
+		if *v = o.byName(key); f.Tag.Get("keys") != "" {
+			*v = named(object{o.s, o.line, strings.Fields(f.Tag.Get("keys")), o.at}, version.ParseDotted)
+		}
 	case *[]string:
-		if quoted {
+		if how == "quoted" {
 			*v = o.versions(key)
 		} else {
 			*v = o.words(key)
@@ -148,8 +141,12 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 		*v = o.yes(key)
 	case *version.Dotted:
 		*v = o.dotted(key)
+	case *[]version.Dotted:
+		*v = values(o, key, version.ParseDotted)
 	case *version.Python:
 		*v = o.python(key)
+	case *[]version.Python:
+		*v = values(o, key, version.ParsePython)
 	case *version.Specifier:
 		*v = o.specifier(key)
 	case *machine.SM:
@@ -162,7 +159,7 @@ func (r *rowReader) field(o object, into any, f reflect.StructField, key string,
 }
 
 // word reads a text: any, or one of those that are admitted.
-func (r *rowReader) word(o object, f reflect.StructField, key string) string {
+func (r *rowReader) word(o object, f reflect.StructField, key, how string) string {
 	of := strings.Fields(f.Tag.Get("one"))
 	if words := platformWords[f.Name]; words != nil && len(of) == 0 {
 		of = append(words, "-")
@@ -171,6 +168,11 @@ func (r *rowReader) word(o object, f reflect.StructField, key string) string {
 	case f.Name == "Source":
 		at, _ := r.source(o)
 		return at
+	case how == "specifier":
+		return o.specifier(key).String()
+	case how == "versions":
+		versions := values(o, key, version.ParsePython)
+		return strings.Join(text.Each(versions, version.Python.String), " ")
 	case len(of) == 0 || slices.Contains(of, "-") && !o.has(key):
 		return o.text(key)
 	}

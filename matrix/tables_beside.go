@@ -5,57 +5,7 @@ import (
 
 	"envfix/internal/say"
 	"envfix/internal/text"
-	"envfix/internal/version"
 )
-
-// readBeside reads the tables of packages beside torch.
-func readBeside(r *rowReader, rows rowsFunc, m *Matrix) {
-	table(r, rows, "needs", &m.Needs, func(o object, n Need, add func(Need)) {
-		for _, n.Package = range o.words("package") {
-			add(n)
-		}
-	})
-	table(r, rows, "files", &m.Files, func(o object, f Files, add func(Files)) {
-		versions := text.Each(values(o, "versions", version.ParsePython), func(v version.Python) string { return v.String() })
-		f.Versions = strings.Join(versions, " ")
-		f.OS, f.Arch, _ = strings.Cut(o.text("on"), "-")
-		add(f)
-	})
-	table(r, rows, "frameworks", &m.Frameworks, func(o object, f Framework, add func(Framework)) {
-		arm := o.dotted("glibc_aarch64")
-		for f.OS, f.Arch = range platformsOf(o) {
-			if f.Glibc = (version.Dotted{}); f.Arch == "aarch64" {
-				f.Glibc = arm
-			}
-			add(f)
-		}
-	})
-	table(r, rows, "elsewhere", &m.Elsewhere, func(o object, e Elsewhere, add func(Elsewhere)) {
-		platforms := platformsOf(o)
-		for _, e.Package = range o.words("package") {
-			for e.OS, e.Arch = range platforms {
-				add(e)
-			}
-		}
-	})
-}
-
-// platformsOf yields the platforms of "on: linux-x86_64 windows-x86_64"; without
-// it, one that stands for any.
-func platformsOf(o object) func(func(os, arch string) bool) {
-	list := o.words("on")
-	if len(list) == 0 {
-		list = []string{""}
-	}
-	return func(yield func(os, arch string) bool) {
-		for _, p := range list {
-			os, arch, _ := strings.Cut(p, "-")
-			if !yield(os, arch) {
-				return
-			}
-		}
-	}
-}
 
 // beside checks the rows of packages beside torch.
 func (c *checker) beside() {

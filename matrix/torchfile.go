@@ -134,7 +134,6 @@ func readTorch(s *source, data []byte, shared map[string]string) []*Release {
 func readBuild(r *rowReader, o object) *Build {
 	b := &Build{Proof: o.proof(), Status: Offered}
 	r.fill(o, reflect.ValueOf(b).Elem())
-	b.PythonMin, b.PythonMax = o.pythonRange()
 	if o.has("status") {
 		b.Status = Status(o.one("status", string(NotAdvertised), string(Limited), string(NotSeen)))
 	}
@@ -166,10 +165,16 @@ func (o object) byName(key string) map[string]string {
 	if !o.has(key) {
 		return nil
 	}
-	m := o.mapping(key)
+	return named(o.mapping(key), version.ParsePython)
+}
+
+// named reads the versions under the keys of a mapping.
+func named[T fmt.Stringer](o object, parse func(string) (T, error)) map[string]string {
 	out := map[string]string{}
-	for _, k := range m.keys {
-		out[k] = m.python(k).String()
+	for _, k := range o.keys {
+		if o.has(k) {
+			out[k] = value(o, k, true, parse).String()
+		}
 	}
 	return out
 }
