@@ -72,7 +72,7 @@ func Import(whole context.Context, p *read.Case, limit time.Duration) error {
 		text += err.Error()
 	}
 	if said.Torch == "" {
-		said.Failed = firstLine(text)
+		said.Failed, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	}
 	r := read.NewReader(know.Embedded())
 	if err := r.Read("import torch", strings.NewReader(text)); err != nil {
@@ -98,9 +98,4 @@ func imported(proof apply.Proof, files *machine.EnvFiles) *read.Imported {
 		said.Own = xslices.Once(said.Own, say.All(dir, real))
 	}
 	return said
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }
