@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -17,6 +16,7 @@ import (
 	"envfix/internal/project"
 	"envfix/internal/say"
 	"envfix/internal/ui"
+	"envfix/internal/xslices"
 
 	"github.com/urfave/cli/v2"
 )
@@ -136,10 +136,8 @@ func sayUnfinished(env string) {
 
 // firstSet is the first of the names that is given as a flag, "" where none is.
 func firstSet(c *cli.Context, names ...string) string {
-	if i := slices.IndexFunc(names, c.IsSet); i >= 0 {
-		return names[i]
-	}
-	return ""
+	first, _ := xslices.Find(names, c.IsSet)
+	return first
 }
 
 // placeOf is the environment of a command with the flag --env.
