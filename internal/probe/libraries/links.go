@@ -98,7 +98,8 @@ func Follow(h *sysroot.Host, f *machine.EnvFiles, torch string, e python.Env, re
 	}
 	if f.Links = torchs.faults; v.Blind {
 		f.Links, f.Notes = nil, append(f.Notes, machine.LibrariesUnread)
-	} else if h.Root == "" && len(f.Links) == 0 { // of a tree that stands for a machine a part may be all there is
+	} else if h.Root == "" && len(f.Links) == 0 && (h.Exists(torch+"/lib/libtorch_cpu.so") || slices.ContainsFunc(h.Names(torch), compiledModule)) {
+		// of a tree that stands for a machine a part may be all there is; what torch's list of files names and is not there is told by that
 		f.Unseen = append(f.Unseen, torchs.unseen(text.Printable(e.Python.Path), global, c)...)
 	}
 	for i := range f.Links {
@@ -163,12 +164,17 @@ func (l *linker) add(f machine.LinkFault) {
 	}
 }
 
+// compiledModule reports whether a file of torch's folder is its own module _C, for some Python.
+func compiledModule(name string) bool {
+	return strings.HasPrefix(name, "_C.") && strings.HasSuffix(name, ".so")
+}
+
 // module opens torch's own module _C; nil: none that is there can be loaded.
 func (l *linker) module(h *sysroot.Host, torch string, in machine.Python) *loader.Object {
 	tag := python.Tag(in)
 	var bad []machine.LinkFault
 	for _, name := range h.Names(torch) {
-		if !strings.HasPrefix(name, "_C.") || !strings.HasSuffix(name, ".so") {
+		if !compiledModule(name) {
 			continue
 		}
 		file := torch + "/" + name
