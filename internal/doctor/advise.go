@@ -7,6 +7,7 @@ import (
 
 	"envfix/internal/doctor/evidence"
 	"envfix/internal/doctor/know"
+	"envfix/internal/doctor/read"
 	"envfix/internal/lazy"
 	"envfix/internal/machine"
 	"envfix/internal/text"
@@ -36,7 +37,7 @@ func (e *exam) person() person {
 	p.managed = !e.Pasted && e.Files != nil && len(pythons) > 0 && pythons[0].ExternallyManaged && !slices.ContainsFunc(pythons, func(y machine.Python) bool { return y.Active })
 	p.said = !e.Pasted || !e.From.OS.IsZero() || p.wsl
 	p.last = e.Driver().IsLast()
-	p.rocm = (e.Torch.HIP != "" || !e.Says.ROCm.IsZero() || e.GPU().Of(machine.AMD)) && !e.GPU().Of(machine.NVIDIA)
+	p.rocm = forROCm(e.Case, e.GPU())
 	switch {
 	case !e.Did.EmbeddedPython.IsZero():
 		p.pip = `.\python_embeded\python.exe -m pip`
@@ -50,6 +51,11 @@ func (e *exam) person() person {
 		p.pip, p.uv, p.into = "uv pip", true, e.withoutPip()
 	}
 	return p
+}
+
+// forROCm reports whether torch is, or is to be, the build for AMD's GPUs, and no GPU is NVIDIA's.
+func forROCm(c *read.Case, gpu evidence.GPU) bool {
+	return (c.Torch.HIP != "" || !c.Says.ROCm.IsZero() || gpu.Of(machine.AMD)) && !gpu.Of(machine.NVIDIA)
 }
 
 // withoutPip is the interpreter of an environment here that uv made and that has no pip:

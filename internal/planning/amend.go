@@ -38,10 +38,7 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	}
 	wish := q.Wish
 	if len(asked) > 0 { // a copy, which names at least torch
-		was := plan.Wish{}
-		if wish != nil {
-			was = *wish
-		}
+		was := *cmp.Or(wish, &plan.Wish{})
 		was.Packages = say.Either(len(was.Packages) > 0, was.Packages, []string{"torch"})
 		wish = &was
 	}
