@@ -19,6 +19,7 @@ import (
 // that envfix made.
 const (
 	madeName  = "made"
+	wishMark  = "wish:" // begins the line of a wish
 	mostMade  = 500
 	madeBytes = 1 << 20
 )
@@ -30,7 +31,11 @@ func NoteMade(id string) {
 	if slices.Contains(made, id) {
 		return
 	}
-	made = append(made[max(0, len(made)-mostMade):], id)
+	if len(made) > mostMade { // the oldest plan goes first: a wish is an environment's, which lasts
+		oldest := max(0, slices.IndexFunc(made, func(id string) bool { return !strings.HasPrefix(id, wishMark) }))
+		made = slices.Delete(made, oldest, oldest+1)
+	}
+	made = append(made, id)
 	if os.MkdirAll(system.StateDir(), 0o700) == nil {
 		_ = system.WriteFile(filepath.Join(system.StateDir(), madeName), []byte(strings.Join(made, "\n")+"\n"), 0o600) // see above
 	}

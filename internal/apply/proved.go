@@ -50,7 +50,7 @@ func (g Generation) strange() bool { return g.Wish != nil && !MadeHere(g.wishMar
 // wishMark is the line in the user's own state that says that a wish was recorded here.
 func (g Generation) wishMark() string {
 	b, _ := json.Marshal(g.Wish) // plain strings
-	return fmt.Sprintf("wish:%s:%x", g.ID, sha256.Sum256(b))
+	return fmt.Sprintf(wishMark+"%s:%x", g.ID, sha256.Sum256(b))
 }
 
 // recordOf is what was written down of an environment when it was made.
