@@ -21,6 +21,7 @@ func TestDocument(t *testing.T) {
 		{"an indented block", readme + "\nIt says\n\n    " + printed, "oom"},
 		{"what was printed", readme + "\n" + printed, "oom"},
 		{"a report", "# Bug: it stops\n\n## Environment\n\nI get " + printed, "oom"},
+		{"somebody's machine", "## My setup\n\nTwo cards.\n\n## What I see\n\nI get " + printed, "oom"},
 		{"a tracker's form", "### Describe it\n\nIt says " + printed + "\n### Version\n\n2.4\n", "oom"},
 		{"a prompt of root", "# nvidia-smi\n\nFailed to initialize NVML: Driver/library version mismatch\n", "driver_library_mismatch"},
 	} {

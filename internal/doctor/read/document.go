@@ -24,7 +24,8 @@ var (
 	heading = lazy.Regexp(`(?m)^#{1,6} +(.*\pL.*)\n\s*\n|^(\S.*)\n(?:===+|---+) *$|^.{0,20}<h[1-6]\b[^>]*>(.*)`)
 	// reported are the headings with which a report of a fault begins, which is about what happened.
 	reported = lazy.Regexp(`(?i)\b(?:bug|issue|problem|error|crash|fail\w*|help|question|describe|description|environment|system info|` +
-		`expected|actual|current|reproduc\w+|steps|logs?|output|traceback|what happened|checklist|prerequisites|not working|can.t|unable)\b`)
+		`expected|actual|current|reproduc\w+|steps|logs?|output|traceback|what happened|checklist|prerequisites|not working|can.t|unable|` +
+		`setup|hardware|software|versions?|context|summary|tried|my|i)\b`)
 	// begins is what a program's line begins with, and no list, quotation or table.
 	begins = lazy.Regexp(`^[\w\[(]`)
 	listed = lazy.Regexp(`^\s*(?:[-*+]|\d+[.)]) `)
