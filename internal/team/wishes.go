@@ -125,10 +125,9 @@ func (ask Wish) edits() bool {
 // write writes the wishes that stand in no file yet.
 func (w *wishes) write(e *pyproject.Edit) error {
 	var errs []error
-	for key, list := range map[string][]string{
-		"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "as-named": w.AsNamed, "groups": w.Groups,
-	} {
-		errs = append(errs, text.Each(list, func(v string) error { return e.Add(key, v) })...)
+	lists := map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "as-named": w.AsNamed, "groups": w.Groups}
+	for _, key := range slices.Sorted(maps.Keys(lists)) {
+		errs = append(errs, text.Each(lists[key], func(v string) error { return e.Add(key, v) })...)
 	}
 	if w.SameTorch {
 		errs = append(errs, e.SetTrue("same-torch"))
@@ -138,8 +137,8 @@ func (w *wishes) write(e *pyproject.Edit) error {
 	}
 	e.Table = append(slices.Clone(w.table), "targets")
 	errs = append(errs, text.Each(slices.Sorted(maps.Keys(w.Targets)), func(name string) error { return e.Set(name, w.Targets[name]) })...)
-	if len(w.Indexes) > 0 {
-		return errors.New("write the wishes of " + lock.File + " into " + w.file + " first: its indexes are not written by a command")
+	if len(w.Indexes) > 0 || w.Policy != nil {
+		return errors.New("write the wishes of " + lock.File + " into " + w.file + " first: its indexes and its policy are not written by a command")
 	}
 	return errors.Join(errs...)
 }
