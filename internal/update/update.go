@@ -159,7 +159,10 @@ func (r *Release) rotate(ctx context.Context, src Source, known []KeyList) ([]Ke
 				break // not under this list; the signature of the release decides
 			}
 			list, err := ParseKeys(string(text))
-			if err != nil || list.Number != out[i].Number+1 || len(list.Keys) == 0 {
+			if err == nil && (list.Number != out[i].Number+1 || len(list.Keys) == 0) {
+				err = fmt.Errorf("it has number %d and %d keys", list.Number, len(list.Keys))
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w: %w", name, err, ErrForm)
 			}
 			out[i] = list

@@ -265,6 +265,19 @@ func forgedKeys(t *testing.T, f files, s signer) files {
 	return f
 }
 
+// A list of keys that skips a number is refused, in words.
+func TestKeysSkipANumber(t *testing.T) {
+	alice := newSigner(t, "alice")
+	first, _ := list(t, 1, 1, alice)
+	f := good(t, alice)
+	_, third := list(t, 3, 1, alice)
+	f["keys.2.txt"] = []byte(third)
+	f.sign("keys.2.txt", alice)
+	if _, err := Verify(t.Context(), f.source, known(first)); err == nil || !strings.Contains(err.Error(), "it has number 3") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Keys change hands: list 2 is signed under list 1, list 3 under list 2. From
 // then on the old keys count no longer.
 func TestKeyRotation(t *testing.T) {
