@@ -29,7 +29,8 @@ func (q Question) Amend(w Ports, asked []pep508.Requirement, remove bool) (*plan
 	for _, d := range q.Target.Held.Dists {
 		held[d.Name] = d.Version
 	}
-	if lost, ok := xslices.Find(pep508.Read(q.Target.Adds, ""), func(a pep508.Requirement) bool { return a.Name == "torch" }); ok { // its files came to grief, and come again
+	lost, ok := xslices.Find(pep508.Read(q.Target.Adds, ""), func(a pep508.Requirement) bool { return a.Name == "torch" })
+	if ok { // its files came to grief, and come again
 		held["torch"] = strings.TrimPrefix(lost.Spec.String(), "==") + say.With("+", lost.Label, "")
 	}
 	public, label := version.SplitLocal(held["torch"])

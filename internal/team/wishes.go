@@ -125,7 +125,8 @@ func (ask Wish) edits() bool {
 // write writes the wishes that stand in no file yet.
 func (w *wishes) write(e *pyproject.Edit) error {
 	var errs []error
-	lists := map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints, "build": w.Build, "as-named": w.AsNamed, "groups": w.Groups}
+	lists := map[string][]string{"requirements": w.Requirements, "files": w.Files, "constraints": w.Constraints,
+		"build": w.Build, "as-named": w.AsNamed, "groups": w.Groups}
 	for _, key := range slices.Sorted(maps.Keys(lists)) {
 		errs = append(errs, text.Each(lists[key], func(v string) error { return e.Add(key, v) })...)
 	}
