@@ -6,6 +6,7 @@ import (
 
 	"envfix/internal/machine"
 	"envfix/internal/pep508"
+	"envfix/internal/say"
 	"envfix/internal/text"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -122,8 +123,9 @@ func (q packages) whyNone(name string, limits []version.Specifier) string {
 			newest = v
 		}
 	}
-	if newest.IsZero() {
-		return fmt.Sprintf("of which no release is out (data of %s)", q.a.p.m.Date)
+	if newest.IsZero() { // of a pre-release the files are not listed: it may be out, as a source
+		what := say.Either(slices.ContainsFunc(limits, version.Specifier.NamesPreRelease), "wheel is known", "release is out")
+		return fmt.Sprintf("of which no %s (data of %s)", what, q.a.p.m.Date)
 	}
 	return fmt.Sprintf("and %s %s %s", name, newest, q.noFile(&matrix.Extension{Package: name, Version: newest}))
 }

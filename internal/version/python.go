@@ -192,6 +192,9 @@ func namesPreRelease(spec string) bool {
 	return false
 }
 
+// NamesPreRelease reports whether the specifier names a pre-release, and so admits them.
+func (s Specifier) NamesPreRelease() bool { return s.p != nil && namesPreRelease(s.p.text) }
+
 // IsZero reports whether the specifier admits everything.
 func (s Specifier) IsZero() bool { return s.p == nil }
 
