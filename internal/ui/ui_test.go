@@ -12,6 +12,7 @@ import (
 	"envfix/installers"
 	"envfix/internal/machine"
 	"envfix/internal/observe/verdict"
+	"envfix/internal/pep508"
 	"envfix/internal/plan"
 	"envfix/internal/version"
 	"envfix/matrix"
@@ -285,6 +286,17 @@ func TestVerdictNumbers(t *testing.T) {
 	for _, want := range []string{"gain: 700 → 2140 steps", "96 samples a second before, 410 with it", "the same 400 samples"} {
 		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(got, "envfix:", "")), " "), want) {
 			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
+// An answer that installs what no release has a wheel for says how it comes.
+func TestWhyBuilt(t *testing.T) {
+	for status, says := range map[string]bool{"refused": true, "runs": false} {
+		c := &resolver.Case{Releases: []resolver.PackageRelease{{Version: "2.0", Status: status, Text: "x"}, {Version: "1.0", Status: "refused", Text: "x"}},
+			Resolution: &resolver.Resolution{Decision: resolver.InstallCPU, Choice: &resolver.Choice{Torch: "2.14.1", Build: "cpu"}}}
+		if got := Why(machine.Machine{}, pep508.Requirement{Name: "deepspeed", Text: "deepspeed"}, c, false, nil); strings.Contains(got, "`envfix plan deepspeed`") != says {
+			t.Errorf("%s: %s", status, got)
 		}
 	}
 }

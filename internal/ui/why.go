@@ -11,6 +11,7 @@ import (
 	"envfix/internal/say"
 	"envfix/internal/team"
 	"envfix/internal/text"
+	"envfix/internal/xslices"
 	"envfix/resolver"
 )
 
@@ -31,6 +32,10 @@ func Why(h machine.Machine, asked pep508.Requirement, a *resolver.Case, all bool
 	rows := releaseRows(asked.Name, a.Releases, all)
 	if asked.Name != "torch" && a.Resolution.Decision == resolver.NoSolution && len(rows) == 0 {
 		rows = text.Each(a.Resolution.Reasons, func(r resolver.Reason) [2]string { return [2]string{"refused", Clean(r.Text)} })
+	}
+	refused := func(r resolver.PackageRelease) bool { return r.Status == "refused" }
+	if a.Resolution.Choice != nil && len(a.Releases) > 0 && len(xslices.Filter(a.Releases, refused)) == len(a.Releases) {
+		rows = append(rows, [2]string{"all the same", "`envfix plan " + Clean(asked.Name) + "` says how it comes: it is built, or its project serves it"})
 	}
 	if len(rows) > 0 && !all {
 		verdicts = nil // which torch is right for which release, they say themselves
