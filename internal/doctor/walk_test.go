@@ -42,7 +42,7 @@ func everyCase(t *testing.T, see func(patientCase)) {
 	for i, m := range know.Embedded().Messages {
 		pasted("message "+m.ID, m.Example, systems[i%len(systems)])
 	}
-	for i, r := range ruled {
+	for i, r := range slices.Concat(ruled, ruledMore) {
 		pasted("rule "+r.check, r.sick, "", systems[1], systems[2+i%3])
 	}
 	for _, pattern := range []string{"testdata/threads*.txt", "testdata/everyday.txt", "testdata/healthy/*.txt", "testdata/wordings.txt", "testdata/unrelated.txt"} {
