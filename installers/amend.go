@@ -18,7 +18,7 @@ import (
 
 // amend plans an environment that is the one in use with a few packages more, or fewer:
 // its files are linked, not installed again, and torch and what it needs are held.
-func (b *builder) amend(tool wheelTool) {
+func amend(b *builder, tool wheelTool) {
 	b.tool = tool
 	exe, ok := tool.bring(b)
 	if !ok {

@@ -14,4 +14,4 @@ func (project) leavesAll(*builder, int) string { return "" }
 
 func edit(*builder) {}
 
-func (*builder) amend(wheelTool) {} // the page has no environment in use
+func amend(*builder, wheelTool) {} // the page has no environment in use

@@ -52,7 +52,7 @@ type call struct {
 // place.
 func (b *builder) venv(tool wheelTool) {
 	if b.t.Amends() {
-		b.amend(tool)
+		amend(b, tool)
 		return
 	}
 	exe, ok := b.environment(tool)
