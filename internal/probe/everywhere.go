@@ -142,8 +142,10 @@ func (s *finder) walk(dir string, levels int) {
 	}
 	s.walked++
 	names := s.h.Names(dir)
-	if _, err := os.ReadDir(s.h.Real(dir)); len(names) == 0 && os.IsPermission(err) && len(s.closed) < 50 {
-		s.closed = append(s.closed, text.Printable(dir))
+	if len(names) == 0 && len(s.closed) < 50 {
+		if _, err := os.ReadDir(s.h.Real(dir)); os.IsPermission(err) {
+			s.closed = append(s.closed, text.Printable(dir))
+		}
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, ".") && !slices.Contains([]string{".venv", ".env", ".envs"}, name) || slices.Contains(notEnvs, name) {
